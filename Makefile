@@ -1,0 +1,42 @@
+# Thin: every line is a command that can be typed by hand.
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test test-asan test-tsan bench lint format clean
+PRESET ?= release
+JOBS ?= $(shell nproc)
+
+help:           ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+setup:          ## install what is missing (silent when nothing is)
+	@tools/bootstrap
+
+build: setup    ## configure and build (PRESET=release|debug|asan-ubsan|tsan)
+	@test -f build/$(PRESET)/build.ninja || cmake --preset $(PRESET)
+	@cmake --build --preset $(PRESET) -j $(JOBS)
+
+demo: build     ## train LeNet-5 on MNIST
+	build/release/syrtos train examples/mnist-lenet5.toml
+
+test: build     ## build and run every test
+	ctest --preset $(PRESET)
+
+test-asan:      ## the unit tests under the address and undefined-behaviour sanitizers
+	@$(MAKE) --no-print-directory test PRESET=asan-ubsan
+
+test-tsan:      ## the unit tests under the thread sanitizer
+	@$(MAKE) --no-print-directory test PRESET=tsan
+
+bench: build    ## training steps side by side with PyTorch and TensorFlow (BENCH="--quick ...")
+	@$(if $(PEERS_PYTHON),,tools/bootstrap bench)
+	@python3 bench/train_step.py $(BENCH)
+
+lint: build     ## check formatting, naming and common mistakes
+	@tools/bootstrap lint
+	@tools/lint
+
+format:         ## reformat every source file
+	@tools/bootstrap lint
+	@git ls-files -co --exclude-standard '*.h' '*.cc' '*.inc' | xargs -r clang-format -i
+
+clean:          ## delete what was built; keeps dependencies and data
+	rm -rf build/release build/debug build/asan-ubsan build/tsan

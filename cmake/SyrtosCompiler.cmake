@@ -1,0 +1,40 @@
+# Language level, warnings and the instruction-set variants of kernel files.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+# Run paths relative to the binary: a checkout can be moved after the build.
+set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Kind of build" FORCE)
+endif()
+set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
+
+find_program(SYRTOS_CCACHE ccache)
+if(SYRTOS_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${SYRTOS_CCACHE}")
+endif()
+
+add_compile_options(-Wall -Wextra)
+if(SYRTOS_WERROR)
+  add_compile_options(-Werror)
+endif()
+# Messages and checks that quote __FILE__ show "syrtos/...", not where it was built.
+add_compile_options("-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/src/=")
+
+# Flags of each variant of a *.isa.cc file; SYRTOS_ISA carries its name.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  set(SYRTOS_ISAS generic avx2 avx512 avx512_bf16)
+  set(SYRTOS_ISA_FLAGS_generic -march=x86-64-v2)
+  set(SYRTOS_ISA_FLAGS_avx2 -march=x86-64-v3)
+  set(SYRTOS_ISA_FLAGS_avx512 -march=x86-64-v4 -mprefer-vector-width=512)
+  set(SYRTOS_ISA_FLAGS_avx512_bf16 ${SYRTOS_ISA_FLAGS_avx512} -mavx512bf16 -mavx512vnni)
+else()
+  set(SYRTOS_ISAS generic)
+  set(SYRTOS_ISA_FLAGS_generic)
+endif()
+# Vectorisation of square roots and comparisons needs the last two.
+set(SYRTOS_ISA_COMMON_FLAGS -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math)
