@@ -2,6 +2,8 @@
 # not rooted ("syrtos/..."), or oneDNN appears outside of ops_onednn.
 #   cmake -DFOLDER=.. -DUSES=a,b -DFILES=list.txt -DROOT=src/ -P check_includes.cmake
 
+cmake_minimum_required(VERSION 3.25)
+
 string(REPLACE "," ";" allowed "${USES}")
 list(APPEND allowed ${FOLDER})
 file(STRINGS "${FILES}" files)
