@@ -36,7 +36,7 @@ lint: build     ## check formatting, naming and common mistakes
 
 format:         ## reformat every source file
 	@tools/bootstrap lint
-	@git ls-files -co --exclude-standard '*.h' '*.cc' '*.inc' | xargs -r clang-format -i
+	@git ls-files -co --exclude-standard -- '*.h' '*.cc' '*.inc' ':!build' | xargs -r clang-format -i
 
 clean:          ## delete what was built; keeps dependencies and data
 	rm -rf build/release build/debug build/asan-ubsan build/tsan
