@@ -1,0 +1,215 @@
+#include "syrtos/ops/native/batch_norm.h"
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/parallel.h"
+#include "syrtos/ops/native/batch_norm_kernels.h"
+#include "syrtos/ops/native/dispatch.h"
+
+// Splitting. With channels to spare (each thread gets whole cache lines of every row and its slab
+// fits into its L2 cache) a thread takes channels and does both passes without meeting the others.
+// Otherwise a thread takes rows: sums per thread, combined in the order of threads, then the
+// second pass over the same rows, which are still in its cache if they fit.
+
+namespace syrtos::ops::native {
+namespace {
+
+constexpr int64_t kChannelGrain = 64;        // a multiple of every tile and of the padding
+constexpr int64_t kSlabBytes = 768 << 10;    // what a thread re-reads should fit into L2
+constexpr int64_t kSerialBelow = 8 << 10;    // elements that are not worth waking threads
+
+const BatchNormKernels& kernels() {
+  static const BatchNormKernels& table = SYRTOS_SELECT_KERNELS(batch_norm_kernels);
+  return table;
+}
+
+int64_t padded(int64_t channels) {
+  return (channels + kChannelGrain - 1) / kChannelGrain * kChannelGrain;
+}
+
+enum class Split { none, channels, rows };
+
+// `tensors` is how many tensors of the shape the second pass reads again.
+Split split_of(const BatchNormShape& shape, int tensors) {
+  const int threads = thread_count();
+  if (threads == 1 || shape.rows * shape.channels < kSerialBelow) return Split::none;
+  const int64_t slab =
+      shape.rows * shape.channels / threads * static_cast<int64_t>(size_of(shape.dtype)) * tensors;
+  const bool wide = shape.channels >= kChannelGrain * threads;
+  const bool few_rows = shape.rows < 16 * threads;
+  if (wide && (slab <= kSlabBytes || few_rows)) return Split::channels;
+  return Split::rows;
+}
+
+// The scratch: four arrays of floats over channels, then for each thread two of doubles.
+struct Scratch {
+  float* floats[4];
+  double* sums;
+  int64_t partial_stride;
+
+  Scratch(void* memory, int64_t channels) : partial_stride(2 * padded(channels)) {
+    float* next = static_cast<float*>(memory);
+    for (float*& array : floats) {
+      array = next;
+      next += padded(channels);
+    }
+    sums = reinterpret_cast<double*>(next);
+  }
+  double* first_sum(int thread) const { return sums + thread * partial_stride; }
+  double* second_sum(int thread) const { return first_sum(thread) + partial_stride / 2; }
+  BatchNormFinish finish(int64_t rows, int64_t begin, int64_t end, int partials) const {
+    return {rows, begin, end, partials, partial_stride, first_sum(0), second_sum(0)};
+  }
+};
+
+void check(const BatchNormShape& shape, const void* scratch) {
+  SYRTOS_CHECK(shape.rows > 0 && shape.channels > 0, "rows = {}, channels = {}", shape.rows,
+               shape.channels);
+  SYRTOS_CHECK(reinterpret_cast<uintptr_t>(scratch) % 64 == 0, "scratch is not aligned");
+}
+
+// Runs first(part, thread), then finish(channel begin, end, partials), then second(part).
+template <typename First, typename Finish, typename Second>
+void two_passes(const BatchNormShape& shape, Split split, First&& first, Finish&& finish,
+                Second&& second) {
+  const int64_t rows = shape.rows;
+  const int64_t channels = shape.channels;
+  if (split == Split::none) {
+    const BatchNormPart all{channels, 0, rows, 0, channels};
+    first(all, 0);
+    finish(int64_t{0}, channels, 1);
+    second(all);
+    return;
+  }
+  if (split == Split::channels) {
+    parallel([&](int thread, int threads) {
+      const Range range = share_of(channels, thread, threads, kChannelGrain);
+      if (range.begin == range.end) return;
+      const BatchNormPart part{channels, 0, rows, range.begin, range.end};
+      first(part, 0);
+      finish(range.begin, range.end, 1);
+      second(part);
+    });
+    return;
+  }
+  const auto part_of = [&](int thread, int threads) {
+    const Range range = share_of(rows, thread, threads);
+    return BatchNormPart{channels, range.begin, range.end, 0, channels};
+  };
+  int partials = 1;
+  parallel([&](int thread, int threads) {
+    if (thread == 0) partials = threads;
+    first(part_of(thread, threads), thread);
+  });
+  finish(int64_t{0}, channels, partials);
+  parallel([&](int thread, int threads) { second(part_of(thread, threads)); });
+}
+
+// One elementwise pass over rows.
+template <typename Body>
+void one_pass(const BatchNormShape& shape, Body&& body) {
+  const int64_t serial_below = (kSerialBelow + shape.channels - 1) / shape.channels;
+  parallel_for(shape.rows, 1, serial_below, [&](int64_t begin, int64_t end) {
+    body(BatchNormPart{shape.channels, begin, end, 0, shape.channels});
+  });
+}
+
+void backward(const BatchNormShape& shape, const BatchNormBackward& args, bool frozen,
+              void* memory) {
+  check(shape, memory);
+  const int type = index_of(shape.dtype);
+  const Scratch scratch(memory, shape.channels);
+  auto [scale, slope, shift, unused] = scratch.floats;
+  // The first pass leaves the masked gradient in diff_residual, and the second reads that.
+  const void* mask = args.relu ? args.dst : nullptr;
+  void* masked = args.diff_residual;
+  if (!args.relu && masked == args.diff_dst) masked = nullptr;
+  const void* gradient = masked != nullptr ? masked : args.diff_dst;
+  const void* mask_again = masked != nullptr ? nullptr : mask;
+  const BatchNormFactors factors{args.mean, scale, slope, shift};
+  const Split split = split_of(shape, mask_again != nullptr ? 3 : 2);
+  two_passes(
+      shape, split,
+      [&](const BatchNormPart& part, int thread) {
+        kernels().backward_sums[type](part, args.src, mask, args.diff_dst, args.mean, masked,
+                                      scratch.first_sum(thread), scratch.second_sum(thread));
+      },
+      [&](int64_t begin, int64_t end, int partials) {
+        kernels().finish_backward(scratch.finish(shape.rows, begin, end, partials), frozen,
+                                  args.gamma, args.inv_std, args.diff_gamma, args.diff_beta, scale,
+                                  slope, shift);
+      },
+      [&](const BatchNormPart& part) {
+        kernels().backward_data[type](part, factors, frozen ? nullptr : args.src, mask_again,
+                                      gradient, args.diff_src);
+      });
+}
+
+}  // namespace
+
+int64_t batch_norm_scratch_bytes(int64_t channels) {
+  const int64_t floats = 4 * int64_t{sizeof(float)};
+  const int64_t doubles = 2 * int64_t{sizeof(double)} * thread_count();
+  return padded(channels) * (floats + doubles);
+}
+
+void batch_norm_forward_training(const BatchNormShape& shape, const BatchNormForwardTraining& args,
+                                 void* memory) {
+  check(shape, memory);
+  const int type = index_of(shape.dtype);
+  const Scratch scratch(memory, shape.channels);
+  auto [shift, scale, unused1, unused2] = scratch.floats;
+  const Split split = split_of(shape, 1);
+  if (split == Split::rows) {
+    const BatchNormPart all{shape.channels, 0, shape.rows, 0, shape.channels};
+    kernels().sample_shift[type](all, shape.rows, args.src, shift);
+  }
+  const BatchNormFactors factors{args.mean, scale, nullptr, args.beta};
+  two_passes(
+      shape, split,
+      [&](const BatchNormPart& part, int thread) {
+        if (split != Split::rows) {
+          kernels().sample_shift[type](part, shape.rows, args.src, shift);
+        }
+        kernels().sums[type](part, args.src, shift, scratch.first_sum(thread),
+                             scratch.second_sum(thread));
+      },
+      [&](int64_t begin, int64_t end, int partials) {
+        kernels().finish_forward(scratch.finish(shape.rows, begin, end, partials), shift,
+                                 args.gamma, args.epsilon, args.momentum, args.mean, args.inv_std,
+                                 scale, args.running_mean, args.running_var);
+      },
+      [&](const BatchNormPart& part) {
+        kernels().normalize[type](part, factors, args.src, args.residual, args.relu, args.dst);
+      });
+}
+
+void batch_norm_forward_inference(const BatchNormShape& shape,
+                                  const BatchNormForwardInference& args, void* memory) {
+  check(shape, memory);
+  const Scratch scratch(memory, shape.channels);
+  auto [inv_std, scale, unused1, unused2] = scratch.floats;
+  kernels().scale_of(0, shape.channels, args.running_var, args.epsilon, args.gamma, inv_std,
+                     scale);
+  const BatchNormFactors factors{args.running_mean, scale, nullptr, args.beta};
+  one_pass(shape, [&](const BatchNormPart& part) {
+    kernels().normalize[index_of(shape.dtype)](part, factors, args.src, args.residual, args.relu,
+                                                 args.dst);
+  });
+}
+
+void batch_norm_backward(const BatchNormShape& shape, const BatchNormBackward& args,
+                         void* scratch) {
+  backward(shape, args, false, scratch);
+}
+
+void batch_norm_backward_frozen(const BatchNormShape& shape, const BatchNormBackward& args,
+                                void* scratch) {
+  backward(shape, args, true, scratch);
+}
+
+void batch_norm_inv_std(int64_t channels, const float* running_var, float epsilon,
+                        float* inv_std) {
+  kernels().scale_of(0, channels, running_var, epsilon, nullptr, inv_std, nullptr);
+}
+
+}  // namespace syrtos::ops::native
