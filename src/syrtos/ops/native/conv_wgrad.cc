@@ -1,0 +1,190 @@
+#include "syrtos/ops/native/conv_wgrad.h"
+
+#include <algorithm>
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/parallel.h"
+#include "syrtos/ops/native/conv_wgrad_plan.h"
+
+// The shape-only half of the weight gradient: which panels, blocks and groups there are, and where
+// they lie in the scratch. conv_wgrad.isa.cc opens with the algorithm.
+
+namespace syrtos::ops::native {
+namespace {
+
+// Packed bytes per block. Large enough that a tile of diff_weights is seldom loaded and stored
+// again, small enough that a block stays in the caches of the cores between packing and use.
+constexpr int64_t kBlockBytes = int64_t{4} << 20;
+
+// From this size on diff_weights does not stay in a core's cache until somebody reads it, and
+// stores that bypass the cache save the read for ownership.
+constexpr int64_t kStreamBytes = int64_t{1} << 20;
+
+constexpr int ceil_div(int64_t a, int64_t b) { return static_cast<int>((a + b - 1) / b); }
+constexpr int64_t align64(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+// Words per k of a panel of src: a power of two, so that no broadcast crosses a cache line.
+int panel_width(int rows, int lanes) {
+  int width = 4;
+  while (width < rows && width < lanes) width *= 2;
+  return width;
+}
+
+int input_rows(const ConvWgrad& p, int band) {
+  const int64_t rows = int64_t{band - 1} * p.stride_h + int64_t{p.kernel_h - 1} * p.dilation_h + 1;
+  return static_cast<int>(std::min<int64_t>(rows, p.in_h));
+}
+
+void plan_panels(const ConvWgrad& p, Isa isa, WgradPlan& plan) {
+  const WgradTile tile = wgrad_tile(isa);
+  const int unit = static_cast<int>(p.layout.i_pack);
+  plan.pairs = p.bf16 && isa == Isa::avx512_bf16;
+  plan.lanes = tile.lanes;
+  plan.row_c = ceil_div(p.in_c, unit) * unit;
+  // Few channels leave the register tile empty: the kernel's columns fill it up.
+  plan.folded = p.kernel_w > 1 && p.in_c <= tile.max_rows / 2 &&
+                p.kernel_w * plan.row_c <= kWgradMaxFolded;
+  plan.taps_w = plan.folded ? 1 : p.kernel_w;
+  plan.rows = plan.folded ? p.kernel_w * plan.row_c : plan.row_c;
+  plan.i_panels = ceil_div(plan.rows / unit, tile.max_rows / unit);
+  plan.o_panels = ceil_div(p.out_c, 2 * tile.lanes);
+  plan.x_width = panel_width(std::min(plan.rows, tile.max_rows), 16);
+  plan.y_width = 2 * tile.lanes;
+  plan.x_cols = plan.folded ? p.out_w : p.in_w;
+}
+
+// Blocks: as many whole images as fit kBlockBytes, or a band of output rows of one (or one pair)
+// of them. Groups: more than one only when the tiles alone cannot keep the threads busy.
+void plan_blocks(const ConvWgrad& p, WgradPlan& plan) {
+  const int per_word = plan.pairs ? 2 : 1;
+  const int words = ceil_div(p.batch, per_word);
+  const int64_t x_row = int64_t{plan.i_panels} * plan.x_width * plan.x_cols * 4;
+  const int64_t y_row = int64_t{plan.o_panels} * plan.y_width * p.out_w * 4;
+  const auto block_bytes = [&](int band) { return input_rows(p, band) * x_row + band * y_row; };
+
+  const int64_t tiles = int64_t{plan.i_panels} * plan.o_panels * p.kernel_h * plan.taps_w;
+  while (tiles * plan.groups < 4 * plan.threads && plan.groups < std::min(plan.threads, words)) {
+    ++plan.groups;
+  }
+  int64_t fit = std::clamp<int64_t>(kBlockBytes / block_bytes(p.out_h), 1, words);
+  fit = std::min<int64_t>(fit, words / plan.groups);
+  plan.n_blocks = ceil_div(words, fit);
+  const int block_words = ceil_div(words, plan.n_blocks);
+  plan.n_blocks = ceil_div(words, block_words);
+  plan.images = block_words * per_word;
+  plan.band = p.out_h;
+  while (block_bytes(plan.band) * block_words > kBlockBytes && plan.band > 8) {
+    plan.band = ceil_div(plan.band, 2);
+  }
+  plan.blocks = plan.n_blocks * ceil_div(p.out_h, plan.band);
+  plan.x_rows = input_rows(p, plan.band);
+  plan.x_panel = int64_t{plan.x_rows} * plan.x_cols * block_words * plan.x_width;
+  plan.y_panel = int64_t{plan.band} * p.out_w * block_words * plan.y_width;
+}
+
+WgradPlan make_plan(const ConvWgrad& p, Isa isa) {
+  SYRTOS_CHECK(conv_wgrad_supported(p), "[conv_wgrad] kernel {}x{}, i_pack {}", p.kernel_h,
+               p.kernel_w, p.layout.i_pack);
+  WgradPlan plan;
+  plan.threads = thread_count();
+  plan_panels(p, isa, plan);
+  plan_blocks(p, plan);
+  plan.span = p.layout.padded_o * p.layout.padded_i * p.kernel_h * p.kernel_w;
+  const WgradLayout& l = p.layout;
+  const bool aligned = (l.o_block | l.stride_o | l.stride_i | l.stride_h | l.stride_w) % 16 == 0;
+  plan.stream = plan.blocks == 1 && plan.span * 4 >= kStreamBytes && aligned;
+  plan.y_offset = align64(plan.groups * plan.i_panels * plan.x_panel * 4);
+  plan.partial_offset = plan.y_offset + align64(plan.groups * plan.o_panels * plan.y_panel * 4);
+  plan.bias_offset = plan.partial_offset + (plan.groups - 1) * align64(plan.span * 4);
+  plan.bytes = plan.bias_offset +
+               align64(int64_t{plan.threads} * plan.o_panels * plan.y_width * 4);
+  return plan;
+}
+
+// Padding of o beyond the last whole vector and of i beyond the last whole pack: no tile covers it.
+void zero_padding(const ConvWgrad& p, const WgradPlan& plan, float* diff_weights) {
+  const WgradLayout& l = p.layout;
+  const int64_t o_done = std::min<int64_t>(int64_t{ceil_div(p.out_c, plan.lanes)} * plan.lanes,
+                                           l.padded_o);
+  const int64_t i_done = plan.row_c;
+  if (o_done == l.padded_o && i_done == l.padded_i) return;
+  const int64_t i_packs = l.padded_i / l.i_pack;
+  const int64_t packs = i_packs * p.kernel_h * p.kernel_w;
+  parallel_for(packs, 1, 1024, [&](int64_t begin, int64_t end) {
+    for (int64_t pack = begin; pack < end; ++pack) {
+      const int64_t tap = pack / i_packs;
+      const int64_t i = pack % i_packs * l.i_pack;
+      float* row = diff_weights + tap / p.kernel_w * l.stride_h + tap % p.kernel_w * l.stride_w +
+                   i / l.i_pack * l.stride_i;
+      for (int64_t o = i < i_done ? o_done : 0; o < l.padded_o; ++o) {
+        float* at = row + o / l.o_block * l.stride_o + o % l.o_block * l.i_pack;
+        std::fill_n(at, l.i_pack, 0.0F);
+      }
+    }
+  });
+}
+
+void add_partials(const WgradPlan& plan, float* diff_weights, const char* scratch) {
+  const int64_t pitch = align64(plan.span * 4) / 4;
+  const auto* partials = reinterpret_cast<const float*>(scratch + plan.partial_offset);
+  parallel_for(plan.span, 16, 4096, [&](int64_t begin, int64_t end) {
+    for (int group = 1; group < plan.groups; ++group) {
+      const float* part = partials + (group - 1) * pitch;
+      for (int64_t i = begin; i < end; ++i) diff_weights[i] += part[i];
+    }
+  });
+}
+
+}  // namespace
+
+WgradLayout blocked_wgrad_layout(int out_c, int in_c, int kernel_h, int kernel_w, int o_block,
+                                 int i_pack) {
+  WgradLayout l;
+  l.o_block = o_block;
+  l.i_pack = i_pack;
+  l.padded_o = int64_t{ceil_div(out_c, o_block)} * o_block;
+  l.padded_i = int64_t{ceil_div(in_c, i_pack)} * i_pack;
+  l.stride_i = int64_t{o_block} * i_pack;
+  l.stride_w = l.padded_i * o_block;
+  l.stride_h = l.stride_w * kernel_w;
+  l.stride_o = l.stride_h * kernel_h;
+  return l;
+}
+
+bool conv_wgrad_supported(const ConvWgrad& p) {
+  const WgradLayout& l = p.layout;
+  if (p.kernel_h > kWgradMaxKernel || p.kernel_w > kWgradMaxKernel) return false;
+  if (l.o_block < 1 || (l.i_pack != 1 && l.i_pack != 2)) return false;
+  if (l.padded_o < p.out_c || l.padded_o % l.o_block != 0) return false;
+  if (l.padded_i < p.in_c || l.padded_i % l.i_pack != 0) return false;
+  const int64_t last = (l.padded_o / l.o_block - 1) * l.stride_o +
+                       (l.padded_i / l.i_pack - 1) * l.stride_i + (p.kernel_h - 1) * l.stride_h +
+                       (p.kernel_w - 1) * l.stride_w + l.o_block * l.i_pack;
+  return last == l.padded_o * l.padded_i * p.kernel_h * p.kernel_w;
+}
+
+bool conv_wgrad_should_use(const ConvWgrad& p) {
+  return best_isa() >= Isa::avx512 && conv_wgrad_supported(p);
+}
+
+size_t conv_wgrad_scratch_bytes(const ConvWgrad& problem, Isa isa) {
+  return static_cast<size_t>(make_plan(problem, isa).bytes);
+}
+
+void conv_wgrad(const ConvWgrad& problem, const void* src, const void* diff_dst,
+                float* diff_weights, float* diff_bias, void* scratch, Isa isa) {
+  WgradPlan plan = make_plan(problem, isa);
+  if (reinterpret_cast<uintptr_t>(diff_weights) % 64 != 0) plan.stream = false;
+  const WgradArgs args{&problem,     &plan,     src, diff_dst,
+                       diff_weights, diff_bias, static_cast<char*>(scratch)};
+  switch (isa) {
+    case Isa::generic: generic::conv_wgrad_run(args); break;
+    case Isa::avx2: avx2::conv_wgrad_run(args); break;
+    case Isa::avx512: avx512::conv_wgrad_run(args); break;
+    case Isa::avx512_bf16: avx512_bf16::conv_wgrad_run(args); break;
+  }
+  if (plan.groups > 1) add_partials(plan, diff_weights, args.scratch);
+  zero_padding(problem, plan, diff_weights);
+}
+
+}  // namespace syrtos::ops::native

@@ -1,0 +1,215 @@
+#pragma once
+
+#include <cstdint>
+
+#include "syrtos/ops/native/conv_wgrad_tile.isa.h"
+
+// Packing for conv_wgrad.isa.cc, the only file that includes this one: one line (all pixels of one
+// image row, all images of the block) of src or diff_dst from channels-last order into panels
+// [panel][line][pixel][image][channel of the panel]. Images are innermost so that the pixels a tap
+// sees are long contiguous runs even where the image is 1 x 1, and so that two bf16 images fill
+// one word without ever straddling the border of a tap.
+
+namespace syrtos::ops::native::SYRTOS_ISA {
+namespace {
+
+inline int least(int a, int b) { return a < b ? a : b; }
+inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+// Part of the reduction: a range of images and of output rows, with the input rows they touch.
+struct Block {
+  int n_begin, n_end;
+  int oh_begin, oh_end;
+  int h_begin, h_end;
+  int words;  // of k per pixel
+};
+
+inline float widen(uint16_t bf16) {
+  const uint32_t bits = uint32_t{bf16} << 16;
+  float value;
+  __builtin_memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+// `count` channels at `at`, as words of 32 bits; `to` receives `width` words (a multiple of 4), the
+// rest are zero or neighbouring channels that nobody reads. For pairs, `second` is the same place
+// in the next image, or null after the last.
+enum class Source { f32, bf16_widened, bf16_pairs };
+
+template <Source kSource>
+inline void put_words(float* to, const void* at, const void* second, int count, int width) {
+#if defined(__AVX512F__)
+  for (int c = 0; c < width; c += 16) {
+    const int left = count - c;
+    const __mmask16 some = left >= 16 ? 0xFFFF : left <= 0 ? 0 : (1U << left) - 1U;
+    __m512i words;
+    if constexpr (kSource == Source::f32) {
+      words = _mm512_maskz_loadu_epi32(some, static_cast<const float*>(at) + c);
+    } else {
+      words = _mm512_maskz_cvtepu16_epi32(
+          some, _mm256_maskz_loadu_epi16(some, static_cast<const uint16_t*>(at) + c));
+      if constexpr (kSource == Source::bf16_widened) {
+        words = _mm512_maskz_slli_epi32(some, words, 16);
+      } else if (second != nullptr) {
+        const __m512i high = _mm512_maskz_cvtepu16_epi32(
+            some, _mm256_maskz_loadu_epi16(some, static_cast<const uint16_t*>(second) + c));
+        words = _mm512_or_si512(words, _mm512_maskz_slli_epi32(some, high, 16));
+      }
+    }
+    if (width - c >= 16) {
+      _mm512_storeu_si512(to + c, words);
+    } else {
+      _mm512_mask_storeu_epi32(to + c, (1U << (width - c)) - 1U, words);
+    }
+  }
+#else
+  (void)second;
+  for (int c = 0; c < width; ++c) {
+    if (c >= count) {
+      to[c] = 0;
+    } else if constexpr (kSource == Source::f32) {
+      to[c] = static_cast<const float*>(at)[c];
+    } else {
+      to[c] = widen(static_cast<const uint16_t*>(at)[c]);
+    }
+  }
+#endif
+}
+
+// The images of one word of k: the same pixel and channel of image n, and of n + 1 for pairs.
+template <Source kSource>
+struct Images {
+  const char* base;
+  int64_t image;  // bytes
+  int n_begin, n_end;
+
+  Images(const void* tensor, int64_t pixels, int channels, const Block& block)
+      : base(static_cast<const char*>(tensor)),
+        image(pixels * channels * (kSource == Source::f32 ? 4 : 2)),
+        n_begin(block.n_begin),
+        n_end(block.n_end) {}
+  static constexpr int kPerWord = kSource == Source::bf16_pairs ? 2 : 1;
+  static constexpr int kBytes = kSource == Source::f32 ? 4 : 2;
+
+  void put(float* to, int word, int64_t element, int count, int width) const {
+    const int n = n_begin + word * kPerWord;
+    const char* at = base + n * image + element * kBytes;
+    const char* second = kPerWord == 2 && n + 1 < n_end ? at + image : nullptr;
+    put_words<kSource>(to, at, second, count, width);
+  }
+};
+
+// Whether any tap of the axis reads position `at` for an output in [out_begin, out_end).
+inline bool touched(int at, int pad, int kernel, int dilation, int stride, int out_begin,
+                    int out_end) {
+  for (int tap = 0; tap < kernel; ++tap) {
+    const int scaled = at + pad - tap * dilation;
+    if (scaled >= out_begin * stride && scaled < out_end * stride && scaled % stride == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Where column w of src lies in a packed line: columns of equal remainder by the stride stand
+// together, so that a tap reads neighbouring ones whatever the stride.
+inline int packed_column(int w, int width, int stride) {
+  const int phase = w % stride;
+  return phase * (width / stride) + least(phase, width % stride) + w / stride;
+}
+
+inline int panel_start(const ConvWgrad& p, const WgradPlan& plan, int panel) {
+  const int unit = static_cast<int>(p.layout.i_pack);
+  return static_cast<int>(int64_t{plan.rows / unit} * panel / plan.i_panels) * unit;
+}
+
+// Line h of src into the panels [first, last).
+template <Source kSource>
+void pack_src_line(const ConvWgrad& p, const WgradPlan& plan, const void* src, const Block& block,
+                   int h, int first, int last, float* x_block) {
+  const Images<kSource> images(src, int64_t{p.in_h} * p.in_w, p.in_c, block);
+  const int64_t line = int64_t{h - block.h_begin} * plan.x_cols;
+  const bool all = p.dilation_w == 1 && p.kernel_w >= p.stride_w;
+  for (int w = 0; w < p.in_w; ++w) {
+    if (!all &&
+        !touched(w, p.pad_left, p.kernel_w, p.dilation_w, p.stride_w, 0, p.out_w)) {
+      continue;
+    }
+    const int64_t pixel = line + packed_column(w, p.in_w, p.stride_w);
+    const int64_t element = (int64_t{h} * p.in_w + w) * p.in_c;
+    for (int word = 0; word < block.words; ++word) {
+      float* to = x_block + (pixel * block.words + word) * plan.x_width;
+      for (int panel = first; panel < last; ++panel) {
+        const int row = panel_start(p, plan, panel);
+        images.put(to + panel * plan.x_panel, word, element + row, least(p.in_c - row, 16),
+                   plan.x_width);
+      }
+    }
+  }
+}
+
+// The same for folded kernels: a packed column belongs to an output column and holds the channels
+// of all the input columns its kernel row covers, zeros where that reaches beyond the image.
+template <Source kSource>
+void pack_folded_line(const ConvWgrad& p, const WgradPlan& plan, const void* src,
+                      const Block& block, int h, float* x_block) {
+  const Images<kSource> images(src, int64_t{p.in_h} * p.in_w, p.in_c, block);
+  const int64_t line = int64_t{h - block.h_begin} * plan.x_cols;
+  float rows[kWgradMaxFolded + 16];
+  for (int r = 0; r < plan.rows + 16; ++r) rows[r] = 0;
+  const int pad_c = (p.in_c + 3) / 4 * 4;  // may spill over into the next tap, which comes later
+  for (int ow = 0; ow < p.out_w; ++ow) {
+    for (int word = 0; word < block.words; ++word) {
+      for (int kw = 0; kw < p.kernel_w; ++kw) {
+        const int w = ow * p.stride_w + kw * p.dilation_w - p.pad_left;
+        const bool inside = w >= 0 && w < p.in_w;
+        const int64_t element = inside ? (int64_t{h} * p.in_w + w) * p.in_c : 0;
+        images.put(rows + kw * plan.row_c, word, element, inside ? p.in_c : 0, pad_c);
+      }
+      float* to = x_block + ((line + ow) * block.words + word) * plan.x_width;
+      for (int panel = 0; panel < plan.i_panels; ++panel) {
+        put_words<Source::f32>(to + panel * plan.x_panel, rows + panel_start(p, plan, panel),
+                               nullptr, plan.x_width, plan.x_width);
+      }
+    }
+  }
+}
+
+// Line oh of diff_dst into the panels [first, last); adds its column sums to bias.
+template <Source kSource>
+void pack_diff_dst_line(const ConvWgrad& p, const WgradPlan& plan, const void* diff_dst,
+                        const Block& block, int oh, int first, int last, float* y_block,
+                        float* bias) {
+  const Images<kSource> images(diff_dst, int64_t{p.out_h} * p.out_w, p.out_c, block);
+  const int64_t line = int64_t{oh - block.oh_begin} * p.out_w;
+  for (int panel = first; panel < last; ++panel) {
+    const int o = panel * plan.y_width;
+    const int count = least(p.out_c - o, plan.y_width);
+    const int width = count > kLanes ? 2 * kLanes : kLanes;
+    float* to = y_block + panel * plan.y_panel + line * block.words * width;
+    Vec sums[2] = {};
+    for (int ow = 0; ow < p.out_w; ++ow) {
+      const int64_t element = (int64_t{oh} * p.out_w + ow) * p.out_c + o;
+      for (int word = 0; word < block.words; ++word, to += width) {
+        images.put(to, word, element, count, width);
+        if (bias == nullptr) continue;
+        for (int c = 0; c < width / kLanes; ++c) {
+          const Vec words = load(to + c * kLanes);
+#if defined(__AVX512BF16__)
+          if constexpr (kSource == Source::bf16_pairs) {
+            const Vec ones = reinterpret_cast<Vec>(_mm512_set1_epi32(0x3F803F80));
+            sums[c] = multiply_add<true>(sums[c], words, ones);
+            continue;
+          }
+#endif
+          sums[c] += words;
+        }
+      }
+    }
+    if (bias == nullptr) continue;
+    for (int c = 0; c < width; ++c) bias[o + c] += sums[c / kLanes][c % kLanes];
+  }
+}
+
+}  // namespace
+}  // namespace syrtos::ops::native::SYRTOS_ISA
