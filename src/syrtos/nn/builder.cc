@@ -1,0 +1,125 @@
+#include "syrtos/nn/builder.h"
+
+#include "syrtos/ops/arithmetic.h"
+#include "syrtos/ops/concat.h"
+#include "syrtos/ops/dropout.h"
+#include "syrtos/ops/loss.h"
+#include "syrtos/ops/reshape.h"
+#include "syrtos/ops/slice.h"
+#include "syrtos/ops/softmax.h"
+
+namespace syrtos::nn {
+
+Builder::Scope::Scope(Builder& builder, std::string_view name)
+    : builder_(builder), length_(builder.prefix_.size()) {
+  builder_.prefix_ += name;
+  builder_.prefix_ += '.';
+}
+
+void Builder::enter(std::string_view name) {
+  layer_ = prefix_;
+  layer_ += name;
+  graph_.set_scope(layer_);
+}
+
+ValueId Builder::parameter(std::string_view name, const TensorType& type, bool decay,
+                           const Initializer& initializer) {
+  std::string full = fmt::format("{}.{}", layer_, name);
+  initializers_.push_back({full, initializer});
+  return graph_.add_parameter(std::move(full), type, decay);
+}
+
+ValueId Builder::state(std::string_view name, int64_t extent, float value) {
+  std::string full = fmt::format("{}.{}", layer_, name);
+  initializers_.push_back({full, Initializer::constant(value)});
+  return graph_.add_state(std::move(full), {DType::f32, {extent}});
+}
+
+ValueId Builder::activation(ValueId x, ops::ActivationKind kind, std::string_view name) {
+  enter(name);
+  return graph_.add_one(std::make_shared<ops::Activation>(kind), {x});
+}
+
+ValueId Builder::softmax(ValueId x) {
+  enter("softmax");
+  return graph_.add_one(std::make_shared<ops::Softmax>(false), {x});
+}
+
+ValueId Builder::dropout(ValueId x, float rate) {
+  // Counted also where nothing is added, so that a layer's masks keep their number.
+  const uint32_t layer = dropouts_++;
+  if (!training_ || rate == 0) return x;
+  enter("dropout");
+  auto op = std::make_shared<ops::Dropout>();
+  op->rate = rate;
+  op->layer = layer;
+  return graph_.add_one(std::move(op), {x});
+}
+
+ValueId Builder::concat(std::initializer_list<ValueId> parts, int axis) {
+  enter("concat");
+  auto op = std::make_shared<ops::Concat>();
+  op->axis = axis;
+  return graph_.add_one(std::move(op), parts);
+}
+
+ValueId Builder::add(ValueId a, ValueId b) {
+  enter("add");
+  return graph_.add_one(std::make_shared<ops::Add>(), {a, b});
+}
+
+ValueId Builder::scale(ValueId x, float factor) {
+  enter("scale");
+  return graph_.add_one(std::make_shared<ops::Scale>(factor), {x});
+}
+
+ValueId Builder::flatten(ValueId x) {
+  const Shape& from = shape(x);
+  if (from.rank() == 2) return x;
+  enter("flatten");
+  return graph_.add_one(std::make_shared<ops::Reshape>(Shape{from[0], from.elements_from(1)}), {x});
+}
+
+ValueId Builder::subsample(ValueId x, int64_t stride) {
+  if (stride == 1) return x;
+  enter("subsample");
+  const Shape& from = shape(x);
+  auto op = std::make_shared<ops::Slice>();
+  for (int axis = 0; axis < from.rank(); ++axis) {
+    const int64_t step = axis < 2 ? 1 : stride;
+    op->begin.append(0);
+    op->size.append((from[axis] + step - 1) / step);
+    op->stride.append(step);
+  }
+  return graph_.add_one(std::move(op), {x});
+}
+
+ValueId Builder::pad_channels(ValueId x, int64_t channels) {
+  const Shape& from = shape(x);
+  const int64_t missing = channels - from[1];
+  if (missing == 0) return x;
+  SYRTOS_CHECK(missing > 0, "{} channels do not become {}", from[1], channels);
+  enter("pad");
+  auto op = std::make_shared<ops::Pad>();
+  for (int axis = 0; axis < from.rank(); ++axis) {
+    op->before.append(0);
+    op->after.append(axis == 1 ? missing : 0);
+    op->between.append(0);
+  }
+  return graph_.add_one(std::move(op), {x});
+}
+
+ValueId Builder::cross_entropy(ValueId logits, ValueId labels, float smoothing) {
+  enter("loss");
+  const ValueId log_probabilities = graph_.add_one(std::make_shared<ops::Softmax>(true), {logits});
+  auto op = std::make_shared<ops::CrossEntropy>();
+  op->smoothing = smoothing;
+  return graph_.add_one(std::move(op), {log_probabilities, labels});
+}
+
+ValueId Builder::half_squared_error(ValueId prediction, ValueId target) {
+  enter("loss");
+  return graph_.add_one(std::make_shared<ops::HalfSquaredError>(), {prediction, target});
+}
+
+}  // namespace syrtos::nn

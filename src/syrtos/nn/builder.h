@@ -1,0 +1,178 @@
+#pragma once
+
+#include <array>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "syrtos/base/error.h"
+#include "syrtos/graph/graph.h"
+#include "syrtos/nn/init.h"
+#include "syrtos/ops/activation.h"
+#include "syrtos/ops/pool.h"
+
+namespace syrtos::nn {
+
+using graph::ValueId;
+
+/// One number for each spatial axis; a single number stands for all of them.
+struct Extent {
+  std::array<int64_t, 2> axis;
+
+  Extent(int64_t all) : axis{all, all} {}  // NOLINT(google-explicit-constructor): `.kernel = 3`
+  Extent(int64_t height, int64_t width) : axis{height, width} {}
+};
+
+/// Padding of a convolution or a pooling: as many zeros as keep ceil(input / stride) outputs
+/// (same), none (valid), or so many at both ends.
+struct Padding {
+  enum class Kind { same, valid, given };
+  Kind kind = Kind::valid;
+  Extent amount = 0;
+
+  Padding(int64_t all) : kind(Kind::given), amount(all) {}  // NOLINT(google-explicit-constructor)
+  Padding(int64_t height, int64_t width) : kind(Kind::given), amount(height, width) {}
+  static Padding same() { return Padding(Kind::same); }
+  static Padding valid() { return Padding(Kind::valid); }
+
+ private:
+  explicit Padding(Kind k) : kind(k) {}
+};
+
+struct ConvOptions {
+  int64_t out = 1;
+  Extent kernel = 1;
+  Extent stride = 1;
+  Padding padding = 0;
+  Extent dilation = 1;
+  int64_t groups = 1;
+  bool bias = true;
+  std::optional<Initializer> init = {};  ///< of the kernel; otherwise the builder's
+};
+
+struct PoolOptions {
+  Extent kernel = 2;
+  Extent stride = 2;
+  Padding padding = 0;
+  bool ceil = false;  ///< a last window that only partly fits counts too
+};
+
+struct DenseOptions {
+  bool bias = true;
+  bool f32_output = false;  ///< also when computing in bf16
+  std::optional<Initializer> init = {};
+};
+
+struct BatchNormOptions {
+  float epsilon = 1e-5F;
+  float momentum = 0.1F;  ///< weight of the new batch in the running statistics
+};
+
+struct NamedInitializer {
+  std::string name;  ///< of a parameter or a state
+  Initializer initializer;
+};
+
+/// A window is larger than what is left of the image: the input is too small for the network.
+class ImageTooSmall : public RequestError {
+ public:
+  using RequestError::RequestError;
+};
+
+/// Adds layers to a graph: operations together with their parameters, which are named after the
+/// layer ("layer1.0.conv1.weight"). Layers are unfused (convolution, bias, activation): joining
+/// them is for the graph's passes. Kernels are in the compute type, biases and the parameters of
+/// batch norm in f32; weight decay applies to kernels only.
+class Builder {
+ public:
+  /// Keeps a prefix on the names of layers while it lives.
+  class Scope {
+   public:
+    Scope(Builder& builder, std::string_view name);
+    ~Scope() { builder_.prefix_.resize(length_); }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Builder& builder_;
+    size_t length_;  ///< of the prefix before
+  };
+
+  Builder(graph::Graph& graph, DType compute, bool training)
+      : graph_(graph), compute_(compute), training_(training) {}
+
+  [[nodiscard]] Scope scope(std::string_view name) { return Scope(*this, name); }
+  /// For the kernels of the layers from now on; he_normal at first.
+  void set_kernel_initializer(const Initializer& initializer) { kernel_init_ = initializer; }
+
+  DType compute_type() const { return compute_; }
+  bool training() const { return training_; }
+  const Shape& shape(ValueId x) const { return graph_.type(x).shape; }
+  int64_t channels(ValueId x) const { return shape(x)[1]; }
+
+  // Layers with parameters. x is [N,C,spatial...], or [N,features] for dense and batch_norm.
+  ValueId conv(std::string_view name, ValueId x, const ConvOptions& options);
+  ValueId dense(std::string_view name, ValueId x, int64_t units, const DenseOptions& options = {});
+  /// The last dense layer: its result is f32 and starts small enough for any number of classes.
+  ValueId classifier(std::string_view name, ValueId x, int64_t classes);
+  ValueId batch_norm(std::string_view name, ValueId x, const BatchNormOptions& options = {});
+
+  ValueId relu(ValueId x) { return activation(x, ops::ActivationKind::relu, "relu"); }
+  ValueId sigmoid(ValueId x) { return activation(x, ops::ActivationKind::sigmoid, "sigmoid"); }
+  ValueId tanh(ValueId x) { return activation(x, ops::ActivationKind::tanh, "tanh"); }
+  ValueId softmax(ValueId x);
+  /// Nothing when not training.
+  ValueId dropout(ValueId x, float rate);
+  /// k + alpha / size * sum of squares, to the power of beta, is the divisor.
+  ValueId lrn(ValueId x, int64_t size = 5, float alpha = 1e-4F, float beta = 0.75F, float k = 1);
+
+  ValueId max_pool(ValueId x, const PoolOptions& options = {});
+  ValueId avg_pool(ValueId x, const PoolOptions& options = {});
+  ValueId adaptive_avg_pool(ValueId x, Extent output);
+  /// [N,C,spatial...] -> [N,C]
+  ValueId global_avg_pool(ValueId x);
+
+  ValueId concat(std::initializer_list<ValueId> parts, int axis = 1);
+  ValueId add(ValueId a, ValueId b);
+  ValueId scale(ValueId x, float factor);
+  /// [N,...] -> [N, the rest]
+  ValueId flatten(ValueId x);
+  /// Every stride-th pixel of each spatial axis.
+  ValueId subsample(ValueId x, int64_t stride);
+  /// Channels of zeros behind the ones there are.
+  ValueId pad_channels(ValueId x, int64_t channels);
+
+  // Losses, of shape [1] f32: means over the batch.
+  /// Logits [N,classes], labels [N] s32.
+  ValueId cross_entropy(ValueId logits, ValueId labels, float smoothing = 0);
+  ValueId half_squared_error(ValueId prediction, ValueId target);
+
+  /// Of every parameter and state made so far, in that order.
+  const std::vector<NamedInitializer>& initializers() const { return initializers_; }
+
+ private:
+  ValueId activation(ValueId x, ops::ActivationKind kind, std::string_view name);
+  ValueId pool(ValueId x, ops::PoolKind kind, const PoolOptions& options, std::string_view name);
+  ValueId parameter(std::string_view name, const TensorType& type, bool decay,
+                    const Initializer& initializer);
+  ValueId state(std::string_view name, int64_t extent, float value);
+  ValueId bias(ValueId x);
+  ops::Window window(ValueId x, const Extent& kernel, const Extent& stride, const Extent& dilation,
+                     const Padding& padding, bool ceil, std::string_view what) const;
+  /// Prefix and name: what the operations and parameters from now on belong to.
+  void enter(std::string_view name);
+
+  graph::Graph& graph_;
+  DType compute_;
+  bool training_;
+  Initializer kernel_init_ = Initializer::he_normal();
+  std::string prefix_;  ///< "layer1.0."
+  std::string layer_;   ///< "layer1.0.conv1"
+  uint32_t dropouts_ = 0;
+  std::vector<NamedInitializer> initializers_;
+};
+
+}  // namespace syrtos::nn

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "syrtos/tensor/tensor.h"
+
+namespace syrtos::nn {
+
+/// How many values one output is made of (in), and how many outputs one input takes part in (out).
+struct Fans {
+  int64_t in = 1;
+  int64_t out = 1;
+};
+
+/// Of a dense kernel [out, in] or a convolution's [out, in / groups, spatial...].
+Fans fans_of(const Shape& shape);
+
+enum class InitKind {
+  constant,        ///< value everywhere
+  uniform,         ///< in [-value, value)
+  glorot_uniform,  ///< variance 2 / (in + out)
+  glorot_normal,
+  he_uniform,  ///< variance 2 / in
+  he_normal,
+  lecun_uniform,  ///< variance 1 / in
+  lecun_normal,
+  orthogonal,  ///< rows (or columns, if there are fewer) orthogonal, of length value
+};
+
+/// The starting value of a parameter.
+struct Initializer {
+  InitKind kind = InitKind::constant;
+  float value = 0;  ///< of constant, uniform and orthogonal
+
+  static Initializer constant(float value) { return {InitKind::constant, value}; }
+  static Initializer uniform(float bound) { return {InitKind::uniform, bound}; }
+  static Initializer glorot_uniform() { return {InitKind::glorot_uniform}; }
+  static Initializer glorot_normal() { return {InitKind::glorot_normal}; }
+  static Initializer he_uniform() { return {InitKind::he_uniform}; }
+  static Initializer he_normal() { return {InitKind::he_normal}; }
+  static Initializer lecun_uniform() { return {InitKind::lecun_uniform}; }
+  static Initializer lecun_normal() { return {InitKind::lecun_normal}; }
+  static Initializer orthogonal(float gain = 1) { return {InitKind::orthogonal, gain}; }
+};
+
+/// "he_normal", "constant 1"
+std::string to_string(const Initializer& initializer);
+
+/// Fills `tensor` (f32 or bf16). Each element is a function of the seed, the parameter's name and
+/// its index alone: neither the order of the parameters nor the number of threads matters.
+void initialize(Tensor& tensor, const Initializer& initializer, uint64_t seed,
+                std::string_view name);
+
+}  // namespace syrtos::nn

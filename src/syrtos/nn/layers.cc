@@ -1,0 +1,72 @@
+// The builder's layers with parameters: convolution, dense, batch norm.
+#include <cmath>
+
+#include "syrtos/nn/builder.h"
+#include "syrtos/ops/batch_norm.h"
+#include "syrtos/ops/bias.h"
+#include "syrtos/ops/matmul.h"
+
+namespace syrtos::nn {
+
+ValueId Builder::bias(ValueId x) {
+  const ValueId b = parameter("bias", {DType::f32, {channels(x)}}, false, Initializer::constant(0));
+  return graph_.add_one(std::make_shared<ops::BiasAdd>(), {x, b});
+}
+
+// [N,C,spatial] -> [N,out,spatial']; weight [out, C / groups, kernel], bias [out]
+ValueId Builder::conv(std::string_view name, ValueId x, const ConvOptions& options) {
+  enter(name);
+  if (options.groups < 1 || channels(x) % options.groups != 0 ||
+      options.out % options.groups != 0) {
+    fail_request("{}: expected groups that divide {} input and {} output channels, found {}",
+                 layer_, channels(x), options.out, options.groups);
+  }
+  auto op = std::make_shared<ops::Conv>();
+  op->window = window(x, options.kernel, options.stride, options.dilation, options.padding, false,
+                      "convolution");
+  op->groups = options.groups;
+  Shape weight{options.out, channels(x) / options.groups};
+  for (int axis = 0; axis < op->window.axes; ++axis) {
+    weight.append(op->window.kernel[static_cast<size_t>(axis)]);
+  }
+  const ValueId kernel =
+      parameter("weight", {compute_, weight}, true, options.init.value_or(kernel_init_));
+  x = graph_.add_one(std::move(op), {x, kernel});
+  return options.bias ? bias(x) : x;
+}
+
+// [N,in] -> [N,units]; weight [units, in], bias [units]
+ValueId Builder::dense(std::string_view name, ValueId x, int64_t units,
+                       const DenseOptions& options) {
+  enter(name);
+  const ValueId kernel = parameter("weight", {compute_, {units, channels(x)}}, true,
+                                   options.init.value_or(kernel_init_));
+  auto op = std::make_shared<ops::MatMul>();
+  op->transpose_b = true;
+  op->f32_output = options.f32_output;
+  x = graph_.add_one(std::move(op), {x, kernel});
+  return options.bias ? bias(x) : x;
+}
+
+ValueId Builder::classifier(std::string_view name, ValueId x, int64_t classes) {
+  // The usual 1/sqrt(in): with he_normal the first losses would be far above log(classes).
+  const float bound = 1 / std::sqrt(static_cast<float>(channels(x)));
+  return dense(name, x, classes, {.f32_output = true, .init = Initializer::uniform(bound)});
+}
+
+// [N,C,...] -> the same; weight, bias, running_mean and running_var [C]
+ValueId Builder::batch_norm(std::string_view name, ValueId x, const BatchNormOptions& options) {
+  enter(name);
+  const int64_t n = channels(x);
+  const ValueId gamma = parameter("weight", {DType::f32, {n}}, false, Initializer::constant(1));
+  const ValueId beta = parameter("bias", {DType::f32, {n}}, false, Initializer::constant(0));
+  const ValueId mean = state("running_mean", n, 0);
+  const ValueId variance = state("running_var", n, 1);
+  auto op = std::make_shared<ops::BatchNorm>();
+  op->training = training_;
+  op->epsilon = options.epsilon;
+  op->momentum = options.momentum;
+  return graph_.add_one(std::move(op), {x, gamma, beta, mean, variance});
+}
+
+}  // namespace syrtos::nn

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "syrtos/graph/graph.h"
+#include "syrtos/graph/parameters.h"
+#include "syrtos/nn/builder.h"
+
+namespace syrtos::nn {
+
+/// What a residual block adds where the number of channels changes: a 1x1 convolution of its input,
+/// or the input itself (every second pixel) with channels of zeros behind it.
+enum class Shortcut { projection, padded };
+
+struct ModelOptions {
+  int64_t batch = 1;
+  int64_t classes = 10;
+  int64_t channels = 3;  ///< 0: the network's default, as for height and width
+  int64_t height = 32;
+  int64_t width = 32;
+  DType dtype = DType::f32;   ///< computed in: f32 or bf16
+  bool training = true;       ///< false: running statistics, no dropout, no side classifiers
+  float label_smoothing = 0;  ///< in the training loss only
+  Shortcut shortcut = Shortcut::projection;
+};
+
+struct ModelInfo {
+  std::string name;
+  std::string description;
+  int64_t channels = 3;  ///< of the images the source trains on, as height and width
+  int64_t height = 32;
+  int64_t width = 32;
+  int64_t classes = 10;
+  std::string source;          ///< paper
+  bool has_shortcuts = false;  ///< ModelOptions::shortcut means something
+  float weight_decay = 0;  ///< factor f of the source's penalty f/2 * |kernels|^2, if it has one
+};
+
+/// The forward pass and the loss; gradients are for the caller to add.
+struct Model {
+  std::string name;
+  graph::Graph graph;
+  ValueId images = graph::kNone;               ///< input "images": [N,C,H,W] in the compute type
+  ValueId labels = graph::kNone;               ///< input "labels": [N] s32
+  ValueId logits = graph::kNone;               ///< output "logits": [N,classes]
+  ValueId loss = graph::kNone;                 ///< output "loss": [1] f32, the mean over the batch
+  std::vector<NamedInitializer> initializers;  ///< of every parameter and state
+};
+
+/// Throws RequestError for an unknown name and for options that the network cannot take.
+Model build_model(std::string_view name, const ModelOptions& options);
+
+const std::vector<ModelInfo>& model_list();
+/// Throws RequestError that names the closest one.
+const ModelInfo& model_info(std::string_view name);
+
+/// Fills `parameters`, laid out already, with the model's starting values.
+void initialize_parameters(const Model& model, uint64_t seed, graph::Parameters& parameters);
+
+/// Number of trained values.
+int64_t parameter_count(const graph::Graph& graph);
+
+/// Multiplications of convolutions and dense layers in the forward pass of one image.
+int64_t multiply_adds(const graph::Graph& graph);
+/// The same for one node, over its whole batch.
+int64_t multiply_adds(const graph::Graph& graph, const graph::Node& node);
+
+}  // namespace syrtos::nn

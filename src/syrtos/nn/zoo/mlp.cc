@@ -1,0 +1,25 @@
+#include "syrtos/nn/zoo/zoo.h"
+
+namespace syrtos::nn::zoo {
+namespace {
+
+Heads build(Builder& b, ValueId x, const ModelOptions& options) {
+  x = b.flatten(x);
+  x = b.relu(b.dense("fc1", x, 512));
+  x = b.relu(b.dense("fc2", x, 512));
+  return {.logits = b.classifier("fc3", x, options.classes)};
+}
+
+}  // namespace
+
+Network mlp() {
+  return {.info = {.name = "mlp",
+                   .description = "three dense layers, the hidden ones of 512 units",
+                   .channels = 1,
+                   .height = 28,
+                   .width = 28,
+                   .source = "Rumelhart, Hinton, Williams 1986"},
+          .build = build};
+}
+
+}  // namespace syrtos::nn::zoo

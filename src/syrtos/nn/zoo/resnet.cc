@@ -1,0 +1,121 @@
+// ResNet-18, -34 and -50, and ResNet-18 for small images. Downsampling stands on the 3x3
+// convolution of a bottleneck, not on its first 1x1 ("version 1.5").
+#include <array>
+
+#include "syrtos/nn/zoo/zoo.h"
+
+namespace syrtos::nn::zoo {
+namespace {
+
+enum class Block { basic, bottleneck };
+enum class Stem { large, small };
+
+struct Table {
+  Stem stem = Stem::large;
+  Block block = Block::basic;
+  std::array<int, 4> blocks;  ///< of conv2_x to conv5_x
+};
+
+ValueId shortcut(Builder& b, ValueId x, int64_t out, int64_t stride, Shortcut kind) {
+  if (stride == 1 && b.channels(x) == out) return x;
+  if (kind == Shortcut::padded) return b.pad_channels(b.subsample(x, stride), out);
+  const auto scope = b.scope("downsample");
+  x = b.conv("0", x, {.out = out, .kernel = 1, .stride = stride, .bias = false});
+  return b.batch_norm("1", x);
+}
+
+// 3x3, 3x3
+ValueId basic(Builder& b, ValueId x, int64_t width, int64_t stride, Shortcut kind) {
+  const ValueId input = x;
+  x = b.conv("conv1", x,
+             {.out = width, .kernel = 3, .stride = stride, .padding = 1, .bias = false});
+  x = b.relu(b.batch_norm("bn1", x));
+  x = b.conv("conv2", x, {.out = width, .kernel = 3, .padding = 1, .bias = false});
+  x = b.batch_norm("bn2", x);
+  return b.relu(b.add(x, shortcut(b, input, width, stride, kind)));
+}
+
+// 1x1, 3x3, 1x1 to four times the width
+ValueId bottleneck(Builder& b, ValueId x, int64_t width, int64_t stride, Shortcut kind) {
+  const ValueId input = x;
+  x = b.conv("conv1", x, {.out = width, .kernel = 1, .bias = false});
+  x = b.relu(b.batch_norm("bn1", x));
+  x = b.conv("conv2", x,
+             {.out = width, .kernel = 3, .stride = stride, .padding = 1, .bias = false});
+  x = b.relu(b.batch_norm("bn2", x));
+  x = b.conv("conv3", x, {.out = 4 * width, .kernel = 1, .bias = false});
+  x = b.batch_norm("bn3", x);
+  return b.relu(b.add(x, shortcut(b, input, 4 * width, stride, kind)));
+}
+
+ValueId stem(Builder& b, ValueId x, Stem kind) {
+  if (kind == Stem::small) {
+    x = b.conv("conv1", x, {.out = 64, .kernel = 3, .padding = 1, .bias = false});
+    return b.relu(b.batch_norm("bn1", x));
+  }
+  x = b.conv("conv1", x, {.out = 64, .kernel = 7, .stride = 2, .padding = 3, .bias = false});
+  x = b.relu(b.batch_norm("bn1", x));
+  return b.max_pool(x, {.kernel = 3, .stride = 2, .padding = 1});
+}
+
+Heads residual(Builder& b, ValueId x, const ModelOptions& options, const Table& table) {
+  x = stem(b, x, table.stem);
+  int64_t width = 64;
+  for (size_t stage = 0; stage < table.blocks.size(); ++stage, width *= 2) {
+    for (int block = 0; block < table.blocks[stage]; ++block) {
+      const auto scope = b.scope(fmt::format("layer{}.{}", stage + 1, block));
+      const int64_t stride = stage > 0 && block == 0 ? 2 : 1;
+      x = table.block == Block::basic ? basic(b, x, width, stride, options.shortcut)
+                                      : bottleneck(b, x, width, stride, options.shortcut);
+    }
+  }
+  x = b.global_avg_pool(x);
+  return {.logits = b.classifier("fc", x, options.classes)};
+}
+
+Heads build18(Builder& b, ValueId x, const ModelOptions& options) {
+  return residual(b, x, options, {.blocks = {2, 2, 2, 2}});
+}
+
+Heads build34(Builder& b, ValueId x, const ModelOptions& options) {
+  return residual(b, x, options, {.blocks = {3, 4, 6, 3}});
+}
+
+Heads build50(Builder& b, ValueId x, const ModelOptions& options) {
+  return residual(b, x, options, {.block = Block::bottleneck, .blocks = {3, 4, 6, 3}});
+}
+
+Heads build18_cifar(Builder& b, ValueId x, const ModelOptions& options) {
+  return residual(b, x, options, {.stem = Stem::small, .blocks = {2, 2, 2, 2}});
+}
+
+Network network(const char* name, const char* description, int64_t side, int64_t classes,
+                Heads (*build)(Builder&, ValueId, const ModelOptions&)) {
+  return {.info = {.name = name,
+                   .description = description,
+                   .height = side,
+                   .width = side,
+                   .classes = classes,
+                   .source = "He et al. 2015",
+                   .has_shortcuts = true,
+                   .weight_decay = 1e-4F},
+          .build = build};
+}
+
+}  // namespace
+
+Network resnet18() {
+  return network("resnet18", "8 residual blocks of two 3x3 convolutions", 224, 1000, build18);
+}
+Network resnet34() {
+  return network("resnet34", "16 residual blocks of two 3x3 convolutions", 224, 1000, build34);
+}
+Network resnet50() {
+  return network("resnet50", "16 bottleneck blocks of 1x1, 3x3, 1x1", 224, 1000, build50);
+}
+Network resnet18_cifar() {
+  return network("resnet18-cifar", "ResNet-18 for small images: 3x3 stem, no max pool", 32, 10,
+                 build18_cifar);
+}
+
+}  // namespace syrtos::nn::zoo
