@@ -1,0 +1,58 @@
+#include "syrtos/base/parallel.h"
+
+#include <omp.h>
+
+#include "syrtos/base/error.h"
+
+// The OpenMP runtime is not instrumented, so ThreadSanitizer does not see that a region's threads
+// start after the fork and end before the join; these calls tell it.
+#if defined(__SANITIZE_THREAD__)
+extern "C" void __tsan_acquire(void* address);
+extern "C" void __tsan_release(void* address);
+#define SYRTOS_TSAN_ACQUIRE(address) __tsan_acquire(address)
+#define SYRTOS_TSAN_RELEASE(address) __tsan_release(address)
+#else
+#define SYRTOS_TSAN_ACQUIRE(address) (void)(address)
+#define SYRTOS_TSAN_RELEASE(address) (void)(address)
+#endif
+
+namespace syrtos {
+
+int thread_count() { return omp_get_max_threads(); }
+
+void set_thread_count(int n) {
+  SYRTOS_CHECK(n >= 1, "n = {}", n);
+  omp_set_dynamic(0);
+  omp_set_num_threads(n);
+}
+
+namespace {
+
+struct Region {
+  void (*body)(void*, int, int);
+  void* context;
+  char fork = 0;
+  char join = 0;
+};
+
+}  // namespace
+
+void parallel_run(void (*body)(void* context, int thread, int threads), void* context) {
+  const int threads = omp_in_parallel() != 0 ? 1 : omp_get_max_threads();
+  if (threads == 1) {
+    body(context, 0, 1);
+    return;
+  }
+  Region region{body, context};
+  Region* r = &region;
+  SYRTOS_TSAN_RELEASE(&r->fork);
+#pragma omp parallel num_threads(threads) firstprivate(r)
+  {
+    SYRTOS_TSAN_ACQUIRE(&r->fork);
+    r->body(r->context, omp_get_thread_num(), omp_get_num_threads());
+    SYRTOS_TSAN_RELEASE(&r->join);
+  }
+  SYRTOS_TSAN_ACQUIRE(&r->join);
+}
+
+}  // namespace syrtos

@@ -1,0 +1,130 @@
+#include "syrtos/graph/parameters.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "syrtos/base/error.h"
+
+namespace syrtos::graph {
+
+namespace {
+
+using ops::Layout;
+
+void to_plain(const Layout& layout, const float* packed, Tensor& plain) {
+  if (layout.kind == Layout::Kind::opaque) {
+    layout.opaque->unpack(packed, plain.as<float>());
+  } else {
+    std::memcpy(plain.as<float>(), packed, static_cast<size_t>(plain.elements()) * sizeof(float));
+  }
+}
+
+void check_plain(std::string_view name, const Shape& expected, const Tensor& plain) {
+  if (plain.dtype() != DType::f32 || !(plain.shape() == expected)) {
+    fail_request("{}: expected f32{}, found {}", name, to_string(expected),
+                 to_string(plain.type()));
+  }
+}
+
+}  // namespace
+
+void Parameters::lay_out(std::vector<ParameterSlot> slots, std::vector<StateSlot> states,
+                         bool with_gradients) {
+  SYRTOS_CHECK(!laid_out_);
+  laid_out_ = true;
+  slots_ = std::move(slots);
+  states_ = std::move(states);
+  bool any_bf16 = false;
+  // Each slot starts on a cache line, so that threads that share the sweep never share one.
+  constexpr size_t kLine = Buffer::kAlignment / sizeof(float);
+  for (ParameterSlot& slot : slots_) {
+    slot.offset = elements_;
+    slot.elements = slot.layout.bytes({DType::f32, slot.type.shape}) / sizeof(float);
+    elements_ += align_up(slot.elements, kLine);
+    any_bf16 = any_bf16 || slot.type.dtype == DType::bf16;
+  }
+  size_t state_elements = 0;
+  for (StateSlot& state : states_) {
+    state.offset = state_elements;
+    state.elements = static_cast<size_t>(state.type.shape.elements());
+    state_elements += align_up(state.elements, kLine);
+  }
+  weights_ = Buffer(elements_ * sizeof(float), "the parameters");
+  if (with_gradients) gradients_ = Buffer(elements_ * sizeof(float), "the gradients");
+  if (any_bf16) working_ = Buffer(elements_ * sizeof(BFloat16), "the bf16 copies of the weights");
+  state_ = Buffer(state_elements * sizeof(float), "the running statistics");
+}
+
+const ParameterSlot* Parameters::find(std::string_view name) const {
+  const auto found = std::find_if(slots_.begin(), slots_.end(),
+                                  [&](const ParameterSlot& slot) { return slot.name == name; });
+  return found == slots_.end() ? nullptr : &*found;
+}
+
+const StateSlot* Parameters::find_state(std::string_view name) const {
+  const auto found = std::find_if(states_.begin(), states_.end(),
+                                  [&](const StateSlot& state) { return state.name == name; });
+  return found == states_.end() ? nullptr : &*found;
+}
+
+const ParameterSlot& Parameters::slot(std::string_view name) const {
+  const ParameterSlot* found = find(name);
+  if (found == nullptr) fail_request("the model has no parameter '{}'", name);
+  return *found;
+}
+
+const StateSlot& Parameters::state_slot(std::string_view name) const {
+  const StateSlot* found = find_state(name);
+  if (found == nullptr) fail_request("the model has no state '{}'", name);
+  return *found;
+}
+
+Tensor Parameters::get(std::string_view name) const {
+  const ParameterSlot& s = slot(name);
+  Tensor plain({DType::f32, s.type.shape});
+  to_plain(s.layout, weights().data() + s.offset, plain);
+  return plain;
+}
+
+Tensor Parameters::get_gradient(std::string_view name) const {
+  const ParameterSlot& s = slot(name);
+  Tensor plain({DType::f32, s.type.shape});
+  to_plain(s.layout, gradients().data() + s.offset, plain);
+  return plain;
+}
+
+void Parameters::set(std::string_view name, const Tensor& plain) {
+  const ParameterSlot& s = slot(name);
+  check_plain(name, s.type.shape, plain);
+  float* packed = weights().data() + s.offset;
+  if (s.layout.kind == Layout::Kind::opaque) {
+    s.layout.opaque->pack(plain.as<float>(), packed);
+  } else {
+    std::memcpy(packed, plain.as<float>(), s.elements * sizeof(float));
+  }
+  if (!working().empty()) {
+    BFloat16* copy = working().data() + s.offset;
+    for (size_t i = 0; i < s.elements; ++i) copy[i] = BFloat16(packed[i]);
+  }
+}
+
+Tensor Parameters::get_state(std::string_view name) const {
+  const StateSlot& s = state_slot(name);
+  Tensor plain({DType::f32, s.type.shape});
+  std::memcpy(plain.as<float>(), state().data() + s.offset, s.elements * sizeof(float));
+  return plain;
+}
+
+void Parameters::set_state(std::string_view name, const Tensor& plain) {
+  const StateSlot& s = state_slot(name);
+  check_plain(name, s.type.shape, plain);
+  std::memcpy(state().data() + s.offset, plain.as<float>(), s.elements * sizeof(float));
+}
+
+int64_t Parameters::count() const {
+  int64_t total = 0;
+  for (const ParameterSlot& slot : slots_) total += slot.type.shape.elements();
+  return total;
+}
+
+}  // namespace syrtos::graph

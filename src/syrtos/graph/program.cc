@@ -1,0 +1,170 @@
+#include "syrtos/graph/program.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "syrtos/base/error.h"
+
+namespace syrtos::graph {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using ops::Layout;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Position in memory of the element that is `index`-th in row-major order.
+int64_t offset_in(const Program::Placed& value, int64_t index) {
+  if (value.layout.kind != Layout::Kind::channels_last) return index;
+  const Shape& shape = value.type.shape;
+  const int64_t channels = shape[1];
+  const int64_t pixels = shape.elements_from(2);
+  const int64_t pixel = index % pixels;
+  const int64_t channel = index / pixels % channels;
+  const int64_t sample = index / (pixels * channels);
+  return (sample * pixels + pixel) * channels + channel;
+}
+
+float load(const Program::Placed& value, int64_t offset) {
+  switch (value.type.dtype) {
+    case DType::f32: return static_cast<const float*>(value.data)[offset];
+    case DType::bf16: return static_cast<float>(static_cast<const BFloat16*>(value.data)[offset]);
+    case DType::s32: return static_cast<float>(static_cast<const int32_t*>(value.data)[offset]);
+    case DType::u8: return static_cast<float>(static_cast<const uint8_t*>(value.data)[offset]);
+  }
+  return 0;
+}
+
+void store(const Program::Placed& value, int64_t offset, float element) {
+  switch (value.type.dtype) {
+    case DType::f32: static_cast<float*>(value.data)[offset] = element; break;
+    case DType::bf16: static_cast<BFloat16*>(value.data)[offset] = BFloat16(element); break;
+    case DType::s32: static_cast<int32_t*>(value.data)[offset] = static_cast<int32_t>(element); break;
+    case DType::u8: static_cast<uint8_t*>(value.data)[offset] = static_cast<uint8_t>(element); break;
+  }
+}
+
+bool is_finite(const Program::Placed& value) {
+  if (value.data == nullptr) return true;
+  if (value.type.dtype != DType::f32 && value.type.dtype != DType::bf16) return true;
+  const auto elements =
+      static_cast<int64_t>(value.layout.bytes(value.type) / size_of(value.type.dtype));
+  for (int64_t i = 0; i < elements; ++i) {
+    if (!std::isfinite(load(value, i))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+PhaseTimes Program::run(const ops::Step& step, GradientListener* listener) {
+  PhaseTimes times;
+  Clock::time_point start = Clock::now();
+  Phase phase = Phase::forward;
+  const auto end_phase = [&] {
+    const Clock::time_point now = Clock::now();
+    double& spent = phase == Phase::forward ? times.forward_s : times.backward_s;
+    spent += std::chrono::duration<double>(now - start).count();
+    start = now;
+  };
+  for (const Item& item : items_) {
+    if (item.phase != phase) {
+      end_phase();
+      phase = item.phase;
+    }
+    item.kernel->run(step);
+    if (listener == nullptr) continue;
+    for (const int slot : item.finishes) {
+      listener->gradient_ready(parameters_->slots()[static_cast<size_t>(slot)]);
+    }
+  }
+  end_phase();
+  return times;
+}
+
+std::vector<double> Program::profile(const ops::Step& step) {
+  std::vector<double> seconds(items_.size());
+  for (size_t i = 0; i < items_.size(); ++i) {
+    const Clock::time_point start = Clock::now();
+    items_[i].kernel->run(step);
+    seconds[i] = seconds_since(start);
+  }
+  return seconds;
+}
+
+const Program::Item* Program::find_non_finite(const ops::Step& step) {
+  for (const Item& item : items_) {
+    item.kernel->run(step);
+    for (const ValueId id : item.outputs) {
+      if (!is_finite(placed(id))) return &item;
+    }
+  }
+  return nullptr;
+}
+
+const Program::Placed& Program::input(std::string_view name) const {
+  for (const auto& [key, id] : inputs_) {
+    if (key == name) return placed(id);
+  }
+  fail_request("the program has no input '{}'", name);
+}
+
+void Program::set_input(std::string_view name, const Tensor& plain) {
+  const Placed& value = input(name);
+  if (!(plain.shape() == value.type.shape)) {
+    fail_request("input '{}': expected {}, found {}", name, to_string(value.type),
+                 to_string(plain.type()));
+  }
+  if (value.data == nullptr) return;  // the program does not use it
+  for (int64_t i = 0; i < plain.elements(); ++i) store(value, offset_in(value, i), plain.get(i));
+}
+
+Tensor Program::read(std::string_view name) const {
+  for (const auto& [key, id] : outputs_) {
+    if (key != name) continue;
+    const Placed& value = placed(id);
+    Tensor plain({DType::f32, value.type.shape});
+    for (int64_t i = 0; i < plain.elements(); ++i) {
+      plain.as<float>()[i] = load(value, offset_in(value, i));
+    }
+    return plain;
+  }
+  fail_request("the program has no output '{}'", name);
+}
+
+float Program::read_scalar(std::string_view name) const {
+  for (const auto& [key, id] : outputs_) {
+    if (key == name) return load(placed(id), 0);
+  }
+  fail_request("the program has no output '{}'", name);
+}
+
+double Program::flops() const {
+  double total = 0;
+  for (const Item& item : items_) total += item.flops;
+  return total;
+}
+
+std::string Program::to_table() const {
+  std::string text = fmt::format("{:>4}  {:8}  {:28}  {:30}  {:34}  {:24}  {:>12}\n", "#", "phase",
+                                 "layer", "operation", "implementation", "output", "offset");
+  for (size_t i = 0; i < items_.size(); ++i) {
+    const Item& item = items_[i];
+    const Placed& out = placed(item.outputs[0]);
+    const std::byte* data = static_cast<const std::byte*>(out.data);
+    const bool inside = data >= arena_.bytes() && data < arena_.bytes() + arena_.size();
+    text += fmt::format("{:>4}  {:8}  {:28}  {:30}  {:34}  {:24}  {:>12}\n", i,
+                        item.phase == Phase::forward ? "forward" : "backward", item.layer,
+                        item.operation, item.kernel->implementation(),
+                        to_string(out.type) + " " + out.layout.name(),
+                        inside ? fmt::format("{}", data - arena_.bytes()) : "own arena");
+  }
+  return text;
+}
+
+}  // namespace syrtos::graph

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "syrtos/graph/graph.h"
+#include "syrtos/graph/parameters.h"
+#include "syrtos/ops/backend.h"
+
+namespace syrtos::graph {
+
+/// Told, on the thread that runs the program, as soon as a slice of the gradient arena is final.
+class GradientListener {
+ public:
+  virtual ~GradientListener() = default;
+  virtual void gradient_ready(const ParameterSlot& slot) = 0;
+};
+
+struct PhaseTimes {
+  double forward_s = 0;
+  double backward_s = 0;
+};
+
+/// A flat list of ready-made kernels on fixed addresses in one arena. Running it allocates nothing
+/// and creates nothing. Not thread-safe: one run at a time.
+class Program {
+ public:
+  struct Item {
+    std::unique_ptr<ops::Kernel> kernel;
+    std::string operation;  ///< "conv", "reorder"
+    std::string layer;
+    Phase phase = Phase::forward;
+    double flops = 0;
+    std::vector<ValueId> inputs;
+    std::vector<ValueId> outputs;
+    std::vector<int> finishes;  ///< slots whose gradient is final after this kernel
+  };
+  /// One value after memory planning.
+  struct Placed {
+    std::string name;
+    TensorType type;
+    ops::Layout layout;
+    void* data = nullptr;
+  };
+
+  PhaseTimes run(const ops::Step& step, GradientListener* listener = nullptr);
+
+  /// Inputs and outputs by name. Tensors are plain; these convert, and allocate nothing.
+  void set_input(std::string_view name, const Tensor& plain);
+  /// The memory of an input, for whoever fills batches in place, in its type and layout.
+  const Placed& input(std::string_view name) const;
+  Tensor read(std::string_view name) const;
+  float read_scalar(std::string_view name) const;
+
+  const Parameters& parameters() const { return *parameters_; }
+  const std::vector<Item>& items() const { return items_; }
+  const Placed& placed(ValueId id) const { return values_[static_cast<size_t>(id)]; }
+  size_t arena_bytes() const { return arena_.size(); }
+  double flops() const;
+
+  /// Runs once and returns the seconds of each item.
+  std::vector<double> profile(const ops::Step& step);
+  /// Runs once, looking for infinities and NaN after each kernel: the first item whose output has
+  /// one; nullptr when there is none.
+  const Item* find_non_finite(const ops::Step& step);
+  /// The kernels as an aligned table: phase, layer, operation, implementation, layout, memory.
+  std::string to_table() const;
+
+ private:
+  friend class Compiler;
+  std::shared_ptr<Parameters> parameters_;
+  std::vector<Item> items_;
+  std::vector<Placed> values_;
+  std::vector<std::pair<std::string, ValueId>> inputs_;
+  std::vector<std::pair<std::string, ValueId>> outputs_;
+  Buffer arena_;
+};
+
+/// Chooses layouts and kernels for each node in order, inserts reorders where a kernel needs
+/// another layout, places values in one arena by liveness, and binds the kernels to it. The graph
+/// must have been through optimise() if its operations are to be fused. `parameters` is laid out by
+/// the first program and shared by the others.
+std::unique_ptr<Program> compile(const Graph& graph, ops::Backend& backend,
+                                 std::shared_ptr<Parameters> parameters);
+
+}  // namespace syrtos::graph
