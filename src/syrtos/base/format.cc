@@ -21,11 +21,12 @@ std::string format_bytes(double bytes) {
 }
 
 std::string format_count(int64_t count) {
-  std::string text = std::to_string(count);
-  const size_t first = count < 0 ? 1 : 0;
-  for (size_t at = text.size(); at > first + 3;) {
-    at -= 3;
-    text.insert(at, ",");
+  const std::string digits = std::to_string(count);
+  std::string text;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    const bool after_digit = i > 0 && digits[i - 1] != '-';
+    if (after_digit && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
   }
   return text;
 }

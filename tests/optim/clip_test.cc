@@ -1,0 +1,48 @@
+#include "syrtos/optim/clip.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "syrtos/base/parallel.h"
+
+namespace syrtos::optim {
+namespace {
+
+TEST(Clip, norm_is_the_root_of_the_sum_of_squares) {
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  for (const size_t n : {size_t{0}, size_t{1}, size_t{31}, size_t{65536}, size_t{200003}}) {
+    std::vector<float> values(n);
+    double sum = 0;
+    for (float& value : values) {
+      value = normal(random);
+      sum += static_cast<double>(value) * value;
+    }
+    GlobalNorm norm(n);
+    EXPECT_NEAR(norm(values), std::sqrt(sum), 1e-9 * (1 + std::sqrt(sum))) << n;
+  }
+}
+
+TEST(Clip, norm_does_not_depend_on_the_number_of_threads) {
+  std::vector<float> values(1000003);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<float>(i));
+  GlobalNorm norm(values.size());
+  const int before = thread_count();
+  set_thread_count(1);
+  const double one = norm(values);
+  set_thread_count(2);
+  const double two = norm(values);
+  set_thread_count(before);
+  EXPECT_EQ(one, two);
+}
+
+TEST(Clip, scales_down_to_the_limit_and_never_up) {
+  EXPECT_DOUBLE_EQ(clip_scale(10, 5), 0.5);
+  EXPECT_DOUBLE_EQ(clip_scale(4, 5), 1);
+  EXPECT_DOUBLE_EQ(clip_scale(0, 5), 1);
+}
+
+}  // namespace
+}  // namespace syrtos::optim

@@ -1,0 +1,76 @@
+#include "syrtos/optim/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include "syrtos/base/error.h"
+
+namespace syrtos::optim {
+namespace {
+
+TEST(Schedule, constant_stays) {
+  const Schedule schedule{.rate = 0.3, .total_steps = 10};
+  for (const int64_t step : {0, 5, 9, 100}) EXPECT_DOUBLE_EQ(learning_rate(schedule, step), 0.3);
+}
+
+TEST(Schedule, step_multiplies_by_the_factor_every_so_many_steps) {
+  const Schedule schedule{
+      .kind = ScheduleKind::step, .rate = 1, .total_steps = 30, .every = 10, .factor = 0.1};
+  EXPECT_DOUBLE_EQ(learning_rate(schedule, 9), 1);
+  EXPECT_NEAR(learning_rate(schedule, 10), 0.1, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 29), 0.01, 1e-12);
+}
+
+TEST(Schedule, cosine_starts_at_the_rate_and_ends_at_the_floor) {
+  const Schedule schedule{
+      .kind = ScheduleKind::cosine, .rate = 2, .total_steps = 101, .floor = 0.1};
+  EXPECT_DOUBLE_EQ(learning_rate(schedule, 0), 2);
+  EXPECT_NEAR(learning_rate(schedule, 50), 1.1, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 100), 0.2, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 500), 0.2, 1e-12);
+}
+
+TEST(Schedule, triangular_goes_up_and_down_again_and_again) {
+  const Schedule schedule{
+      .kind = ScheduleKind::triangular, .rate = 1, .total_steps = 100, .every = 20, .floor = 0.2};
+  EXPECT_NEAR(learning_rate(schedule, 0), 0.2, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 5), 0.6, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 10), 1, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 15), 0.6, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 30), 1, 1e-12);
+}
+
+TEST(Schedule, one_cycle_peaks_where_asked) {
+  const Schedule schedule{
+      .kind = ScheduleKind::one_cycle, .rate = 1, .total_steps = 101, .peak = 0.3};
+  EXPECT_NEAR(learning_rate(schedule, 0), 0.04, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 30), 1, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 100), 4e-6, 1e-12);
+  EXPECT_LT(learning_rate(schedule, 29), 1);
+  EXPECT_LT(learning_rate(schedule, 31), 1);
+}
+
+TEST(Schedule, warm_up_is_linear_and_the_rest_follows_it) {
+  const Schedule schedule{
+      .kind = ScheduleKind::cosine, .rate = 1, .total_steps = 111, .warmup_steps = 10};
+  EXPECT_NEAR(learning_rate(schedule, 0), 0.1, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 9), 1, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 10), 1, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 60), 0.5, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 110), 0, 1e-12);
+}
+
+TEST(Schedule, names_are_read_back) {
+  for (const std::string& name : schedule_names()) EXPECT_EQ(to_string(parse_schedule(name)), name);
+  EXPECT_THROW(parse_schedule("cosinus"), RequestError);
+}
+
+TEST(Schedule, refuses_values_outside_of_their_range) {
+  EXPECT_THROW(check(Schedule{.rate = 0}), RequestError);
+  EXPECT_THROW(check(Schedule{.rate = -1}), RequestError);
+  EXPECT_THROW(check(Schedule{.every = 0}), RequestError);
+  EXPECT_THROW(check(Schedule{.peak = 1}), RequestError);
+  EXPECT_THROW(check(Schedule{.floor = 2}), RequestError);
+}
+
+}  // namespace
+}  // namespace syrtos::optim
