@@ -1,6 +1,10 @@
 #pragma once
 
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "syrtos/ops/op.h"
@@ -30,7 +34,7 @@ struct Value {
 
 struct Node {
   std::shared_ptr<const ops::Op> op;
-  std::vector<ValueId> inputs;   ///< kNone where an optional input is absent
+  std::vector<ValueId> inputs;  ///< kNone where an optional input is absent
   std::vector<ValueId> outputs;
   std::string name;  ///< the layer it belongs to, "layer1.0.conv1"
   Phase phase = Phase::forward;
@@ -54,11 +58,14 @@ class Graph : public ops::GraphBuilder {
   std::vector<ValueId> add(std::shared_ptr<const ops::Op> op,
                            std::span<const ValueId> inputs) override;
 
-  /// Names a value that must survive pruning and can be read after a run.
+  /// Names a value that must survive pruning and can be read after a run; a name that exists
+  /// already then means the new value.
   void set_output(std::string name, ValueId value);
   /// What the nodes added from now on belong to.
   void set_scope(std::string name) { scope_ = std::move(name); }
   void set_phase(Phase phase) { phase_ = phase; }
+  const std::string& scope() const { return scope_; }
+  Phase phase() const { return phase_; }
 
   const std::vector<Value>& values() const { return values_; }
   const std::vector<Node>& nodes() const { return nodes_; }
@@ -70,8 +77,12 @@ class Graph : public ops::GraphBuilder {
   /// The output or input of that name; kNone when there is none.
   ValueId find(std::string_view name) const;
 
-  /// For passes: replaces the nodes; the values stay. Checks that the order is valid.
+  /// For passes: replaces the nodes; the values stay. Checks that the order is valid and puts the
+  /// gradients into the order in which they are finished now.
   void set_nodes(std::vector<Node> nodes);
+  /// For passes: a value whose node comes with the next set_nodes().
+  ValueId add_computed(TensorType type);
+  void order_gradients();
 
  private:
   ValueId add_value(Value value);

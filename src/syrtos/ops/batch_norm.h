@@ -4,12 +4,12 @@
 
 namespace syrtos::ops {
 
-/// Inputs src [N,C,...], gamma [C], beta [C], running_mean [C], running_var [C] (all f32 but src), and
-/// residual (of src's type) if `add`. Outputs dst, and in training mean [C] and inv_std [C], f32.
-/// dst = gamma * (src - mean) * inv_std + beta (+ residual), then ReLU if fused.
-/// Training uses the batch's statistics and moves the running ones in place:
-/// running = (1 - momentum) * running + momentum * batch, with the unbiased variance.
-/// Inference uses the running ones: inv_std = 1 / sqrt(running_var + epsilon).
+/// Inputs src [N,C,...], gamma [C], beta [C], running_mean [C], running_var [C] (all f32 but src),
+/// and residual (of src's type) if `add`. Outputs dst, and in training mean [C] and inv_std [C],
+/// f32. dst = gamma * (src - mean) * inv_std + beta (+ residual), then ReLU if fused. Training uses
+/// the batch's statistics and moves the running ones in place: running = (1 - momentum) * running +
+/// momentum * batch, with the unbiased variance. Inference uses the running ones: inv_std = 1 /
+/// sqrt(running_var + epsilon).
 class BatchNorm : public Op {
  public:
   bool training = true;
@@ -32,7 +32,8 @@ class BatchNorm : public Op {
 };
 
 /// Inputs src, gamma, mean, inv_std, diff_dst, and dst if `relu` (its zeros are the mask). Outputs
-/// diff_src, diff_gamma [C] f32, diff_beta [C] f32, and diff_residual if `add` (the masked diff_dst).
+/// diff_src, diff_gamma [C] f32, diff_beta [C] f32, and diff_residual if `add` (the masked
+/// diff_dst).
 class BatchNormBackward : public Op {
  public:
   bool relu = false;  ///< set by fusion

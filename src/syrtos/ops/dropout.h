@@ -4,8 +4,8 @@
 
 namespace syrtos::ops {
 
-/// Sets each element to zero with probability `rate` and scales the others by 1 / (1 - rate). The mask
-/// is a function of (seed, layer, step, sample, element): the backward pass makes it anew.
+/// Sets each element to zero with probability `rate` and scales the others by 1 / (1 - rate). The
+/// mask is a function of (seed, layer, step, sample, element): the backward pass makes it anew.
 class Dropout : public Op {
  public:
   float rate = 0.5F;

@@ -5,7 +5,8 @@
 namespace syrtos::ops {
 
 /// (log-probabilities [N,C], labels [N] s32) -> loss [1] f32: the mean over the batch of
-/// -sum_c target[c] * log p[c]; target is 1 - smoothing for the label plus smoothing / C everywhere.
+/// -sum_c target[c] * log p[c]; target is 1 - smoothing for the label plus smoothing / C
+/// everywhere.
 class CrossEntropy : public Op {
  public:
   float smoothing = 0;
@@ -33,8 +34,8 @@ class CrossEntropyBackward : public Op {
                  const Step& step) const override;
 };
 
-/// Log-softmax and cross-entropy in one: (logits [N,C], labels [N]) -> loss [1], probabilities [N,C].
-/// Made by fusion.
+/// Log-softmax and cross-entropy in one: (logits [N,C], labels [N]) -> loss [1], probabilities
+/// [N,C]. Made by fusion.
 class SoftmaxCrossEntropy : public Op {
  public:
   float smoothing = 0;
@@ -58,8 +59,8 @@ class SoftmaxCrossEntropyBackward : public Op {
                  const Step& step) const override;
 };
 
-/// (prediction, target), both [N,...] -> loss [1] f32: the mean over the batch of 1/2 * the sum of the
-/// squared differences.
+/// (prediction, target), both [N,...] -> loss [1] f32: the mean over the batch of 1/2 * the sum of
+/// the squared differences.
 class HalfSquaredError : public Op {
  public:
   std::string_view name() const override { return "half_squared_error"; }

@@ -4,7 +4,8 @@
 
 namespace syrtos::ops {
 
-/// Across channels: dst = src / (k + alpha/size * sum of src^2 over the `size` channels around)^beta.
+/// Across channels: dst = src / (k + alpha/size * sum of src^2 over the `size` channels
+/// around)^beta.
 class LocalResponseNorm : public Op {
  public:
   int64_t size = 5;

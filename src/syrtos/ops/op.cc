@@ -31,8 +31,8 @@ void require_rank(const Op& op, const TensorType& type, int rank, std::string_vi
 
 void require_same(const Op& op, const TensorType& a, const TensorType& b) {
   if (!(a == b)) {
-    fail_shape(op, fmt::format("expected equal types, found {} and {}", to_string(a),
-                               to_string(b)));
+    fail_shape(op,
+               fmt::format("expected equal types, found {} and {}", to_string(a), to_string(b)));
   }
 }
 
@@ -45,8 +45,8 @@ void require_float(const Op& op, const TensorType& type, std::string_view what) 
 void require_type(const Op& op, const TensorType& found, const TensorType& expected,
                   std::string_view what) {
   if (!(found == expected)) {
-    fail_shape(op, fmt::format("expected {} {}, found {}", what, to_string(expected),
-                               to_string(found)));
+    fail_shape(
+        op, fmt::format("expected {} {}, found {}", what, to_string(expected), to_string(found)));
   }
 }
 

@@ -6,15 +6,15 @@ namespace syrtos::ops {
 
 enum class PoolKind { max, average };
 
-/// Max or average over windows of the spatial axes, channel by channel. With `adaptive` the window of
-/// output i of O along an axis of extent I is floor(i*I/O) .. ceil((i+1)*I/O) and only `output` counts;
-/// output 1x1 is global pooling. Max pooling also gives, in s32, the position (row-major, within the
-/// image plane of the input) of each maximum: the first one where several are equal.
+/// Max or average over windows of the spatial axes, channel by channel. With `adaptive` the window
+/// of output i of O along an axis of extent I is floor(i*I/O) .. ceil((i+1)*I/O) and only `output`
+/// counts; output 1x1 is global pooling. Max pooling also gives, in s32, the position (row-major,
+/// within the image plane of the input) of each maximum: the first one where several are equal.
 class Pool : public Op {
  public:
   PoolKind kind = PoolKind::max;
-  Window window;                   ///< dilation is not used
-  bool count_padding = false;      ///< average: padding counts in the divisor
+  Window window;               ///< dilation is not used
+  bool count_padding = false;  ///< average: padding counts in the divisor
   bool adaptive = false;
   std::array<int64_t, 2> output{1, 1};  ///< adaptive only
 

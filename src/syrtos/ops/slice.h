@@ -21,8 +21,8 @@ class Slice : public Op {
                  const Step& step) const override;
 };
 
-/// Zeros around (`before`, `after`) and between (`between`) the elements of each axis: the inverse of
-/// Slice, and its gradient.
+/// Zeros around (`before`, `after`) and between (`between`) the elements of each axis: the inverse
+/// of Slice, and its gradient.
 class Pad : public Op {
  public:
   Shape before;

@@ -1,0 +1,126 @@
+#include "syrtos/graph/graph.h"
+
+#include <algorithm>
+
+#include "syrtos/base/error.h"
+
+namespace syrtos::graph {
+
+ValueId Graph::add_value(Value value) {
+  values_.push_back(std::move(value));
+  return static_cast<ValueId>(values_.size() - 1);
+}
+
+ValueId Graph::add_input(std::string name, TensorType type) {
+  return add_value({type, ValueKind::input, std::move(name), kNone, false});
+}
+
+ValueId Graph::add_parameter(std::string name, TensorType type, bool decay) {
+  return add_value({type, ValueKind::parameter, std::move(name), kNone, decay});
+}
+
+ValueId Graph::add_state(std::string name, TensorType type) {
+  return add_value({type, ValueKind::state, std::move(name), kNone, false});
+}
+
+ValueId Graph::add_computed(TensorType type) {
+  return add_value({type, ValueKind::computed, {}, kNone, false});
+}
+
+const TensorType& Graph::type(ValueId value) const {
+  SYRTOS_CHECK(value >= 0 && static_cast<size_t>(value) < values_.size(),
+               "there is no value {} among {}", value, values_.size());
+  return values_[static_cast<size_t>(value)].type;
+}
+
+std::vector<ValueId> Graph::add(std::shared_ptr<const ops::Op> op,
+                                std::span<const ValueId> inputs) {
+  std::vector<TensorType> input_types;
+  for (const ValueId input : inputs) {
+    input_types.push_back(input == kNone ? TensorType{} : type(input));
+  }
+  std::vector<TensorType> output_types;
+  try {
+    output_types = op->infer(input_types);
+  } catch (const RequestError& error) {
+    if (scope_.empty()) throw;
+    throw RequestError(fmt::format("{}: {}", scope_, error.what()));
+  }
+  const auto id = static_cast<NodeId>(nodes_.size());
+  Node node{std::move(op), {inputs.begin(), inputs.end()}, {}, scope_, phase_};
+  for (const TensorType& output : output_types) {
+    node.outputs.push_back(add_value({output, ValueKind::computed, {}, id, false}));
+  }
+  nodes_.push_back(std::move(node));
+  return nodes_.back().outputs;
+}
+
+void Graph::set_output(std::string name, ValueId value) {
+  type(value);  // checks that it exists
+  for (auto& [known, id] : outputs_) {
+    if (known == name) {
+      id = value;
+      return;
+    }
+  }
+  outputs_.emplace_back(std::move(name), value);
+}
+
+std::vector<ValueId> Graph::values_of(ValueKind kind) const {
+  std::vector<ValueId> ids;
+  for (size_t i = 0; i < values_.size(); ++i) {
+    if (values_[i].kind == kind) ids.push_back(static_cast<ValueId>(i));
+  }
+  return ids;
+}
+
+ValueId Graph::find(std::string_view name) const {
+  for (const auto& [known, id] : outputs_) {
+    if (known == name) return id;
+  }
+  for (size_t i = 0; i < values_.size(); ++i) {
+    if (values_[i].kind != ValueKind::computed && values_[i].name == name) {
+      return static_cast<ValueId>(i);
+    }
+  }
+  return kNone;
+}
+
+void Graph::set_nodes(std::vector<Node> nodes) {
+  std::vector<bool> exists(values_.size());
+  for (size_t i = 0; i < values_.size(); ++i) {
+    values_[i].producer = kNone;
+    exists[i] = values_[i].kind != ValueKind::computed;
+  }
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    for (const ValueId input : nodes[n].inputs) {
+      SYRTOS_CHECK(input == kNone || exists[static_cast<size_t>(input)],
+                   "node {} ({}) uses value {} before it is computed", n, nodes[n].op->name(),
+                   input);
+    }
+    for (const ValueId output : nodes[n].outputs) {
+      SYRTOS_CHECK(!exists[static_cast<size_t>(output)], "node {} ({}) computes value {} again", n,
+                   nodes[n].op->name(), output);
+      exists[static_cast<size_t>(output)] = true;
+      values_[static_cast<size_t>(output)].producer = static_cast<NodeId>(n);
+    }
+  }
+  for (const auto& [name, id] : outputs_) {
+    SYRTOS_CHECK(exists[static_cast<size_t>(id)], "output {} is not computed any more", name);
+  }
+  for (const ParameterGradient& gradient : gradients_) {
+    SYRTOS_CHECK(exists[static_cast<size_t>(gradient.gradient)],
+                 "the gradient of {} is not computed any more", value(gradient.parameter).name);
+  }
+  nodes_ = std::move(nodes);
+  order_gradients();
+}
+
+void Graph::order_gradients() {
+  std::stable_sort(gradients_.begin(), gradients_.end(),
+                   [&](const ParameterGradient& a, const ParameterGradient& b) {
+                     return value(a.gradient).producer < value(b.gradient).producer;
+                   });
+}
+
+}  // namespace syrtos::graph

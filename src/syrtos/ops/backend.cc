@@ -1,0 +1,41 @@
+#include "syrtos/ops/backend.h"
+
+#include "syrtos/base/error.h"
+
+namespace syrtos::ops {
+
+size_t Layout::bytes(const TensorType& type) const {
+  SYRTOS_CHECK(kind != Kind::any, "a layout that is not decided has no size");
+  if (kind == Kind::opaque) return opaque->bytes(type.dtype);
+  return static_cast<size_t>(type.bytes());
+}
+
+std::string Layout::name() const {
+  switch (kind) {
+    case Kind::any:
+      return "any";
+    case Kind::plain:
+      return "plain";
+    case Kind::channels_last:
+      return "channels_last";
+    case Kind::opaque:
+      return opaque->name();
+  }
+  return "?";
+}
+
+bool same_bytes(const Layout& a, const Layout& b, const TensorType& type) {
+  using Kind = Layout::Kind;
+  if (a.kind == Kind::any || b.kind == Kind::any) return false;
+  if (a.kind == Kind::opaque || b.kind == Kind::opaque) {
+    return a.kind == b.kind && a.opaque->equals(*b.opaque);
+  }
+  if (a.kind == b.kind || type.shape.rank() < 3) return true;
+  return type.shape[1] == 1 || type.shape.elements_from(2) == 1;
+}
+
+Layout activation_layout(const Shape& shape) {
+  return shape.rank() >= 3 ? Layout::channels_last() : Layout::plain();
+}
+
+}  // namespace syrtos::ops
