@@ -17,6 +17,9 @@ if(SYRTOS_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 add_compile_options(-Wall -Wextra)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-Wno-restrict)  # GCC 12 warns of "literal" + std::string
+endif()
 if(SYRTOS_WERROR)
   add_compile_options(-Werror)
 endif()
