@@ -160,9 +160,9 @@ std::vector<ValueId> Conv::gradient(GraphBuilder& graph, std::span<const ValueId
   auto weights = std::make_shared<ConvBackwardWeights>();
   weights->window = window;
   weights->groups = groups;
-  // The gradient of the data first: the layers below wait for it, nobody for that of the weights.
-  const ValueId diff_src = graph.add_one(data, {output_gradients[0], inputs[1]});
+  // The weights first: their gradient is final and may travel while that of the data is computed.
   const ValueId diff_weights = graph.add_one(weights, {inputs[0], output_gradients[0]});
+  const ValueId diff_src = graph.add_one(data, {output_gradients[0], inputs[1]});
   return {diff_src, diff_weights};
 }
 

@@ -1,6 +1,7 @@
 #include "syrtos/ops/matmul.h"
 
 #include "syrtos/base/error.h"
+#include "syrtos/ops/cast.h"
 
 namespace syrtos::ops {
 
@@ -24,8 +25,6 @@ std::string MatMul::attributes() const {
   return text;
 }
 
-// The factors may differ in type: the gradient of f32 logits meets bf16 weights. dst is then bf16,
-// unless f32 is asked for.
 std::vector<TensorType> MatMul::infer(std::span<const TensorType> inputs) const {
   require_inputs(*this, inputs, bias ? 3 : 2);
   const TensorType& a = inputs[0];
@@ -41,29 +40,37 @@ std::vector<TensorType> MatMul::infer(std::span<const TensorType> inputs) const 
                                   transpose_a ? "^T" : "", inner_a, to_string(b),
                                   transpose_b ? "^T" : "", inner_b));
   }
-  const bool all_f32 = a.dtype == DType::f32 && b.dtype == DType::f32;
-  const DType dtype = f32_output || all_f32 ? DType::f32 : DType::bf16;
+  if (a.dtype != b.dtype) {
+    fail_shape(*this, fmt::format("factors must have one type, found a {} and b {}", to_string(a),
+                                  to_string(b)));
+  }
+  const DType dtype = f32_output ? DType::f32 : a.dtype;
   const TensorType dst{dtype, {a.shape[transpose_a ? 1 : 0], b.shape[transpose_b ? 0 : 1]}};
   if (bias) require_type(*this, inputs[2], {DType::f32, {dst.shape[1]}}, "bias");
   return {dst};
 }
 
 // With C = A B: dA = dC B^T and dB = A^T dC; a transposed factor gets the transposed product. b is
-// the factor that may be a parameter, and those take their gradients in f32.
+// the factor that may be a parameter, and those take their gradients in f32; so its product comes
+// first: it may travel while the other is computed. f32 logits of bf16 factors bring a gradient in
+// f32, which is rounded to the factors' type.
 std::vector<ValueId> MatMul::gradient(GraphBuilder& graph, std::span<const ValueId> inputs,
                                       std::span<const ValueId> /*outputs*/,
                                       std::span<const ValueId> output_gradients) const {
   SYRTOS_CHECK(!bias && !relu, "gradients are added before fusion");
   const ValueId a = inputs[0];
   const ValueId b = inputs[1];
-  const ValueId diff_dst = output_gradients[0];
-  const bool f32_a = graph.type(a).dtype == DType::f32;
-  const ValueId diff_a = transpose_a
-                             ? graph.add_one(product(transpose_b, true, f32_a), {b, diff_dst})
-                             : graph.add_one(product(false, !transpose_b, f32_a), {diff_dst, b});
+  const DType factors = graph.type(a).dtype;
+  ValueId diff_dst = output_gradients[0];
+  if (graph.type(diff_dst).dtype != factors) {
+    diff_dst = graph.add_one(std::make_shared<Cast>(factors), {diff_dst});
+  }
   const ValueId diff_b = transpose_b
                              ? graph.add_one(product(true, transpose_a, true), {diff_dst, a})
                              : graph.add_one(product(!transpose_a, false, true), {a, diff_dst});
+  const ValueId diff_a = transpose_a
+                             ? graph.add_one(product(transpose_b, true, false), {b, diff_dst})
+                             : graph.add_one(product(false, !transpose_b, false), {diff_dst, b});
   return {diff_a, diff_b};
 }
 
