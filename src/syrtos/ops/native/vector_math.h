@@ -1,0 +1,57 @@
+#pragma once
+
+// Exponential functions of vectors, for .isa.cc files only. Errors are about one unit in the last
+// place of a float where fused multiply-add exists and two where it does not.
+
+#include "syrtos/ops/native/element.h"
+
+namespace syrtos::ops::native::SYRTOS_ISA {
+namespace {
+
+/// exp(x) for x <= 88; 0 below -87.33, where results would be subnormal. NaN stays NaN.
+/// x = k ln 2 + r with |r| <= ln 2 / 2, exp(r) by a polynomial, and 2^k through the exponent bits.
+inline Vec vec_exp(Vec x) {
+  constexpr float kLowest = -87.33f;
+  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
+  const Vec clamped = x < kLowest ? broadcast(kLowest) : x;
+  const Vec shifted = clamped * 1.44269504f + kRound;
+  const Vec k = shifted - kRound;
+  // ln 2 in two parts; the first has few bits, so its product with k is exact.
+  const Vec r = (clamped - k * 0.693359375f) + k * 2.12194440e-4f;
+  Vec p = broadcast(1.9875691500e-4f);
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  const Vec y = (p * r * r + r) + 1.0f;
+  const IntVec exponent = (reinterpret_cast<IntVec>(shifted) + 127) << 23;
+  return x < kLowest ? Vec{} : y * reinterpret_cast<Vec>(exponent);
+}
+
+/// 1 / (1 + exp(-x)); 0 below -87, where results would be subnormal.
+inline Vec vec_sigmoid(Vec x) {
+  constexpr float kLowest = -87.0f;
+  const Vec negated = x < kLowest ? broadcast(-kLowest) : -x;
+  return x < kLowest ? Vec{} : 1.0f / (1.0f + vec_exp(negated));
+}
+
+/// tanh(x): an odd polynomial near 0, where 1 - 2 / (exp(2x) + 1) would lose digits.
+inline Vec vec_tanh(Vec x) {
+  const IntVec sign = reinterpret_cast<IntVec>(x) & INT32_MIN;
+  const Vec size = reinterpret_cast<Vec>(reinterpret_cast<IntVec>(x) ^ sign);
+  const Vec bounded = size > 10.0f ? broadcast(10.0f) : size;
+  const Vec large = 1.0f - 2.0f / (vec_exp(bounded * 2.0f) + 1.0f);
+  const Vec square = size * size;
+  Vec p = broadcast(-5.70498872745e-3f);
+  p = p * square + 2.06390887954e-2f;
+  p = p * square - 5.37397155531e-2f;
+  p = p * square + 1.33314422036e-1f;
+  p = p * square - 3.33332819422e-1f;
+  const Vec small = p * square * size + size;
+  const Vec result = size < 0.625f ? small : large;
+  return reinterpret_cast<Vec>(reinterpret_cast<IntVec>(result) | sign);
+}
+
+}  // namespace
+}  // namespace syrtos::ops::native::SYRTOS_ISA
