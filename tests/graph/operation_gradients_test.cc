@@ -1,0 +1,170 @@
+// Every forward operation's gradient rule against finite differences of its reference.
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "syrtos/ops/activation.h"
+#include "syrtos/ops/arithmetic.h"
+#include "syrtos/ops/bias.h"
+#include "syrtos/ops/cast.h"
+#include "syrtos/ops/reshape.h"
+#include "syrtos/ops/softmax.h"
+#include "tests/support/gradient_check.h"
+#include "tests/support/make_ops.h"
+
+namespace syrtos::test {
+namespace {
+
+using ops::ActivationKind;
+using ops::PoolKind;
+
+ops::Window uneven_window() {
+  ops::Window window;
+  window.kernel = {3, 2};
+  window.stride = {2, 1};
+  window.dilation = {1, 2};
+  window.pad_begin = {0, 1};
+  window.pad_end = {1, 2};
+  return window;
+}
+
+ops::Window uneven_pool_window() {
+  ops::Window window = window_2d(3, 2);
+  window.pad_begin = {1, 0};
+  window.pad_end = {0, 2};
+  return window;
+}
+
+std::vector<GradientCase> linear_cases() {
+  return {
+      {"Conv1x1", conv(window_2d(1)), {{{2, 3, 3, 2}}, {{4, 3, 1, 1}}}},
+      {"Conv3x3Padded", conv(window_2d(3, 1, 1)), {{{2, 2, 4, 3}}, {{3, 2, 3, 3}}}},
+      {"ConvStrided", conv(window_2d(3, 2, 1)), {{{2, 2, 5, 6}}, {{2, 2, 3, 3}}}},
+      {"ConvUneven", conv(uneven_window()), {{{2, 2, 5, 4}}, {{3, 2, 3, 2}}}},
+      {"ConvGroups", conv(window_2d(3, 1, 1), 2), {{{2, 4, 3, 3}}, {{6, 2, 3, 3}}}},
+      {"ConvDepthwise", conv(window_2d(3, 1, 1), 3), {{{2, 3, 3, 4}}, {{3, 1, 3, 3}}}},
+      {"Conv1D", conv(window_1d(3, 2, 1)), {{{2, 3, 7}}, {{4, 3, 3}}}},
+      {"MatMul", matmul(false, false), {{{3, 4}}, {{4, 2}}}},
+      {"MatMulDense", matmul(false, true), {{{3, 4}}, {{2, 4}}}},
+      {"MatMulTransposedA", matmul(true, false), {{{4, 3}}, {{4, 2}}}},
+      {"MatMulTransposedBoth", matmul(true, true), {{{4, 3}}, {{2, 4}}}},
+      {"BiasOfImage", std::make_shared<ops::BiasAdd>(), {{{2, 3, 2, 2}}, {{3}}}},
+      {"BiasOfRows", std::make_shared<ops::BiasAdd>(), {{{4, 3}}, {{3}}}},
+  };
+}
+
+std::vector<GradientCase> image_cases() {
+  const Operand image{{2, 3, 4, 4}};
+  return {
+      {"BatchNorm",
+       batch_norm(),
+       {{{3, 2, 2, 3}}, {{2}}, {{2}}, {{2}, Role::state}, {{2}, Role::state}}},
+      {"BatchNormOfRows",
+       batch_norm(),
+       {{{5, 3}}, {{3}}, {{3}}, {{3}, Role::state}, {{3}, Role::state}}},
+      {"LocalResponseNorm", lrn(3), {{{2, 5, 2, 2}}}},
+      {"LocalResponseNormWide", lrn(5), {{{1, 4, 2, 3}}}},
+      {"MaxPool", pool(PoolKind::max, window_2d(2, 2)), {image}},
+      {"MaxPoolOverlapping", pool(PoolKind::max, window_2d(3, 1, 1)), {image}},
+      {"MaxPoolUneven", pool(PoolKind::max, uneven_pool_window()), {{{1, 2, 6, 5}}}},
+      {"MaxPool1D", pool(PoolKind::max, window_1d(3, 2)), {{{2, 2, 7}}}},
+      {"MaxPoolGlobal", adaptive_pool(PoolKind::max, 1, 1), {image}},
+      {"MaxPoolAdaptive", adaptive_pool(PoolKind::max, 2, 3), {{{1, 2, 5, 4}}}},
+      {"AveragePool", pool(PoolKind::average, window_2d(2, 2)), {image}},
+      {"AveragePoolOverlapping", pool(PoolKind::average, window_2d(3, 1, 1)), {image}},
+      {"AveragePoolUneven", pool(PoolKind::average, uneven_pool_window()), {{{1, 2, 6, 5}}}},
+      {"AveragePoolCounting", pool(PoolKind::average, window_2d(3, 2, 1), true), {image}},
+      {"AveragePool1D", pool(PoolKind::average, window_1d(2, 2)), {{{2, 2, 6}}}},
+      {"AveragePoolGlobal", adaptive_pool(PoolKind::average, 1, 1), {image}},
+      {"AveragePoolAdaptive", adaptive_pool(PoolKind::average, 3, 2), {{{1, 2, 4, 5}}}},
+  };
+}
+
+std::vector<GradientCase> pointwise_cases() {
+  const Operand rows{{3, 4}};
+  return {
+      {"Relu", std::make_shared<ops::Activation>(ActivationKind::relu), {rows}},
+      {"Sigmoid", std::make_shared<ops::Activation>(ActivationKind::sigmoid), {rows}},
+      {"Tanh", std::make_shared<ops::Activation>(ActivationKind::tanh), {rows}},
+      {"Softmax", std::make_shared<ops::Softmax>(false), {rows}},
+      {"LogSoftmax", std::make_shared<ops::Softmax>(true), {rows}},
+      {"Dropout", dropout(0.4F, 3), {{{4, 6}}}},
+      {"DropoutOfImage", dropout(0.5F, 1), {{{2, 3, 3, 2}}}},
+      {"Add", std::make_shared<ops::Add>(), {rows, rows}},
+      {"AddThree", std::make_shared<ops::Add>(), {rows, rows, rows}},
+      {"Multiply", std::make_shared<ops::Multiply>(), {rows, rows}},
+      {"Scale", std::make_shared<ops::Scale>(0.3F), {rows}},
+      {"Cast", std::make_shared<ops::Cast>(DType::bf16), {rows}},
+  };
+}
+
+std::vector<GradientCase> moving_cases() {
+  return {
+      {"ConcatOfChannels", concat(1), {{{2, 1, 2, 2}}, {{2, 3, 2, 2}}, {{2, 2, 2, 2}}}},
+      {"ConcatOfBatch", concat(0), {{{2, 3}}, {{1, 3}}}},
+      {"Slice", slice({0, 1}, {2, 2}, {1, 1}), {{{3, 4}}}},
+      {"SliceStrided", slice({0, 0, 1, 0}, {2, 1, 2, 2}, {1, 1, 2, 3}), {{{2, 1, 5, 4}}}},
+      {"Pad", pad({0, 1}, {0, 2}, {0, 0}), {{{2, 3}}}},
+      {"PadBetween", pad({0, 1, 0}, {1, 0, 2}, {0, 1, 2}), {{{2, 3, 2}}}},
+      {"Reshape", std::make_shared<ops::Reshape>(Shape{2, 6}), {{{2, 3, 2}}}},
+      {"ReduceSum", reduce(false, {1}), {{{2, 3, 2}}}},
+      {"ReduceMean", reduce(true, {0, 2}), {{{2, 3, 2}}}},
+      {"Broadcast", broadcast({2, 3, 2}, {1}), {{{2, 2}}}},
+      {"BroadcastScaled", broadcast({3, 2}, {0, 1}, 0.5F), {{{1}}}},
+  };
+}
+
+std::vector<GradientCase> loss_cases() {
+  const Operand rows{{4, 3}};
+  const Operand labels{{4}, Role::labels};
+  return {
+      {"CrossEntropy", cross_entropy(), {rows, labels}},
+      {"CrossEntropySmoothed", cross_entropy(0.1F), {rows, labels}},
+      {"HalfSquaredError",
+       std::make_shared<ops::HalfSquaredError>(),
+       {{{3, 2, 2}}, {{3, 2, 2}, Role::input}}},
+      {"L2Penalty", std::make_shared<ops::L2Penalty>(0.01F), {{{3, 2, 2}}}},
+  };
+}
+
+std::vector<GradientCase> all_cases() {
+  std::vector<GradientCase> all;
+  for (const auto& part :
+       {linear_cases(), image_cases(), pointwise_cases(), moving_cases(), loss_cases()}) {
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  return all;
+}
+
+class OperationGradient : public testing::TestWithParam<GradientCase> {};
+
+TEST_P(OperationGradient, EqualsFiniteDifferences) { check_gradients(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(All, OperationGradient, testing::ValuesIn(all_cases()),
+                         [](const auto& test) { return test.param.title; });
+
+TEST(OperationGradients, AreCheckedForEveryForwardOperation) {
+  std::set<std::string> checked;
+  for (const GradientCase& test : all_cases()) checked.emplace(test.op->name());
+  // scale_by, constant and softmax_cross_entropy only stand where no gradient passes.
+  for (const char* name : {"conv",          "matmul",
+                           "bias_add",      "batch_norm",
+                           "lrn",           "max_pool",
+                           "average_pool",  "relu",
+                           "sigmoid",       "tanh",
+                           "softmax",       "log_softmax",
+                           "dropout",       "concat",
+                           "slice",         "pad",
+                           "add",           "multiply",
+                           "scale",         "cast",
+                           "reshape",       "reduce_sum",
+                           "reduce_mean",   "broadcast",
+                           "cross_entropy", "half_squared_error",
+                           "l2_penalty"}) {
+    EXPECT_TRUE(checked.contains(name)) << name << " has no gradient check";
+  }
+}
+
+}  // namespace
+}  // namespace syrtos::test
