@@ -1,0 +1,16 @@
+#pragma once
+
+#include <filesystem>
+
+namespace syrtos {
+
+/// What the environment says. Read once, at the start of the program, and passed on: nothing else
+/// looks at environment variables.
+struct Environment {
+  std::filesystem::path data_home;  ///< $XDG_DATA_HOME, else ~/.local/share
+  bool colour = true;               ///< NO_COLOR is not set
+};
+
+Environment read_environment();
+
+}  // namespace syrtos

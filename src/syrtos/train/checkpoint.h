@@ -1,0 +1,79 @@
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "syrtos/tensor/tensor.h"
+#include "syrtos/train/files.h"
+
+namespace syrtos::train {
+
+// A checkpoint is one file that any machine can read, all numbers little-endian:
+//
+//   0   8  "SYRTOSCK"
+//   8   4  version, 1
+//   12  4  CRC-32 of the header
+//   16  8  bytes of the header
+//   24  8  bytes of the data
+//   32     the header, JSON: {"meta": {...}, "tensors": [{"name", "shape", "offset"}...]}
+//   ...    the data: f32 tensors in plain row-major order, without gaps
+//   end 4  CRC-32 of the data
+
+struct CheckpointTensor {
+  std::string name;
+  Shape shape;
+  uint64_t offset = 0;  ///< in bytes, from the start of the data
+
+  uint64_t bytes() const { return static_cast<uint64_t>(shape.elements()) * sizeof(float); }
+};
+
+/// Writes one tensor after the other, so that no second copy of the model is needed. The file
+/// appears when finish() returns. Throws RunError.
+class CheckpointWriter {
+ public:
+  /// The tensors must follow in this order.
+  CheckpointWriter(const std::filesystem::path& file, const nlohmann::json& meta,
+                   std::vector<CheckpointTensor> tensors);
+  void write(const Tensor& tensor);
+  void finish();
+
+ private:
+  AtomicFile out_;
+  std::vector<CheckpointTensor> tensors_;
+  size_t next_ = 0;
+  uint32_t crc_ = 0;
+};
+
+/// Checks the whole file when it is opened: sizes, bounds, names and both checksums. A damaged or
+/// hostile file is refused with a RequestError that says file, offset, expected and found, and can
+/// not make us take more memory than it is long.
+class CheckpointReader {
+ public:
+  explicit CheckpointReader(std::filesystem::path file);
+
+  const nlohmann::json& meta() const { return meta_; }
+  const std::vector<CheckpointTensor>& tensors() const { return tensors_; }
+  /// nullptr when there is none.
+  const CheckpointTensor* find(std::string_view name) const;
+  Tensor read(const CheckpointTensor& tensor);
+  const std::filesystem::path& file() const { return file_; }
+
+ private:
+  void read_header();
+  void parse_tensors(const nlohmann::json& list);
+  void check_data();
+  void get(void* to, uint64_t offset, size_t bytes, const char* what);
+
+  std::filesystem::path file_;
+  std::ifstream in_;
+  uint64_t size_ = 0;
+  uint64_t data_offset_ = 0;
+  uint64_t data_bytes_ = 0;
+  nlohmann::json meta_;
+  std::vector<CheckpointTensor> tensors_;
+};
+
+}  // namespace syrtos::train

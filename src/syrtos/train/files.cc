@@ -1,0 +1,99 @@
+#include "syrtos/train/files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "syrtos/base/error.h"
+
+namespace syrtos::train {
+
+namespace {
+
+bool write_all(int descriptor, const char* data, size_t bytes) {
+  while (bytes > 0) {
+    const ssize_t written = ::write(descriptor, data, bytes);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    data += written;
+    bytes -= static_cast<size_t>(written);
+  }
+  return true;
+}
+
+std::string advice() {
+  if (errno == ENOSPC || errno == EDQUOT) return "; free some space or choose another --run DIR";
+  if (errno == EACCES || errno == EROFS) return "; choose a directory you may write to";
+  return "";
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::filesystem::path file)
+    : file_(std::move(file)), beside_(file_.string() + ".part") {
+  descriptor_ = open(beside_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) fail("create");
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ < 0) return;
+  close(descriptor_);
+  unlink(beside_.c_str());
+}
+
+void AtomicFile::fail(const char* what) const {
+  fail_run("cannot {} {}: {}{}", what, file_.string(), std::strerror(errno), advice());
+}
+
+void AtomicFile::write(const void* data, size_t bytes) {
+  if (!write_all(descriptor_, static_cast<const char*>(data), bytes)) fail("write");
+}
+
+void AtomicFile::commit() {
+  if (fsync(descriptor_) != 0) fail("write");
+  if (rename(beside_.c_str(), file_.c_str()) != 0) fail("rename");
+  close(std::exchange(descriptor_, -1));
+  // The new name itself must reach the disk too; where that is not supported nothing is lost.
+  const auto parent = file_.has_parent_path() ? file_.parent_path() : std::filesystem::path(".");
+  const int directory = open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory >= 0) {
+    fsync(directory);
+    close(directory);
+  }
+}
+
+LineFile::LineFile(std::filesystem::path file) : file_(std::move(file)) {
+  descriptor_ = open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) {
+    fail_run("cannot create {}: {}{}", file_.string(), std::strerror(errno), advice());
+  }
+}
+
+LineFile::~LineFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+LineFile::LineFile(LineFile&& other) noexcept
+    : file_(std::move(other.file_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+LineFile& LineFile::operator=(LineFile&& other) noexcept {
+  std::swap(file_, other.file_);
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+void LineFile::append(std::string_view line) {
+  const off_t before = lseek(descriptor_, 0, SEEK_END);
+  const std::string whole = std::string(line) + '\n';
+  if (write_all(descriptor_, whole.data(), whole.size())) return;
+  const int reason = errno;
+  if (before >= 0 && ftruncate(descriptor_, before) != 0) errno = reason;
+  errno = reason;
+  fail_run("cannot write {}: {}{}", file_.string(), std::strerror(errno), advice());
+}
+
+}  // namespace syrtos::train

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "syrtos/nn/model.h"
+#include "syrtos/optim/early_stopping.h"
+#include "syrtos/optim/optimizer.h"
+#include "syrtos/optim/schedule.h"
+
+namespace syrtos::train {
+
+/// No number that a user can mean.
+constexpr int64_t kUnset = std::numeric_limits<int64_t>::min();
+
+/// Everything that decides how a run goes. Options and job files fill the same fields; what they
+/// leave open is unset or "auto" until resolve() decides it.
+struct Job {
+  std::string network = "lenet5";
+  std::string shortcut = "projection";
+  int64_t classes = kUnset;    ///< unset: the data's
+  std::string input = "auto";  ///< "32", "48x64"; auto: the data's images, or the network's default
+
+  std::string data = "mnist";  ///< mnist, random, or a directory with MNIST's files
+  int64_t samples = 1024;      ///< of random data
+
+  int64_t batch = 64;
+  int64_t epochs = 1;
+  int64_t steps = 0;  ///< ends the run after so many steps, if before the last epoch; 0: no limit
+  std::string precision = "auto";
+  int64_t threads = 0;  ///< 0: all cores
+  int64_t seed = 1;
+  std::string run;  ///< empty: runs/<network>-<date>-<time>
+  double clip = 0;  ///< largest norm of the gradient; 0: any
+  double label_smoothing = 0;
+
+  std::string optimizer = "momentum";
+  double learning_rate = std::numeric_limits<double>::quiet_NaN();  ///< NaN: the optimizer's own
+  double momentum = 0.9;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double rho = 0.9;
+  double epsilon = 0;
+  double weight_decay = 0;
+
+  std::string schedule = "constant";
+  int64_t warmup = 0;  ///< in steps, as `every`
+  int64_t every = 0;   ///< 0: a third of the run
+  double factor = 0.1;
+  double floor = 0;
+  double peak = 0.3;
+
+  int64_t patience = 0;  ///< epochs without improvement after which the run ends; 0: never
+  std::string metric = "accuracy";
+  double min_delta = 0;
+};
+
+/// One field of a job: its key in a job file, its command-line option, and what it means.
+struct JobField {
+  std::string key;     ///< "optimizer.momentum"
+  std::string option;  ///< "--momentum"
+  std::string help;
+  std::variant<std::string Job::*, int64_t Job::*, double Job::*> member;
+};
+
+const std::vector<JobField>& job_fields();
+/// nullptr when there is none.
+const JobField* find_field(std::string_view key);
+
+/// Sets a field from an option's text. Throws RequestError when it is not a number where one is
+/// expected; `where` begins the message.
+void set_field(Job& job, const JobField& field, const std::string& text, std::string_view where);
+
+nn::Shortcut parse_shortcut(std::string_view name);
+optim::OptimizerOptions optimizer_options(const Job& job);
+optim::Schedule schedule_of(const Job& job, int64_t total_steps);
+optim::EarlyStopping early_stopping(const Job& job);
+
+}  // namespace syrtos::train

@@ -1,0 +1,141 @@
+#include "syrtos/train/job_file.h"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <fstream>
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/format.h"
+
+namespace syrtos::train {
+
+namespace {
+
+class Reader {
+ public:
+  Reader(Job& job, std::string file) : job_(job), file_(std::move(file)) {}
+
+  void read(const toml::table& table, const std::string& prefix) {
+    for (const auto& [name, node] : table) {
+      const std::string key = prefix + std::string(name.str());
+      if (const toml::table* inner = node.as_table()) {
+        if (!is_section(key)) fail_unknown(key, name.source());
+        read(*inner, key + ".");
+        continue;
+      }
+      // optimizer = "adam" is short for [optimizer] name = "adam"
+      const JobField* field = find_field(is_section(key) ? key + ".name" : key);
+      if (field == nullptr) fail_unknown(key, name.source());
+      set(*field, key, node);
+    }
+  }
+
+ private:
+  static bool is_section(const std::string& key) {
+    for (const JobField& field : job_fields()) {
+      if (field.key.starts_with(key + ".")) return true;
+    }
+    return false;
+  }
+
+  std::string at(const toml::source_region& source) const {
+    return fmt::format("{}:{}", file_, source.begin.line);
+  }
+
+  [[noreturn]] void fail_unknown(const std::string& key, const toml::source_region& source) const {
+    std::vector<std::string> known;
+    for (const JobField& field : job_fields()) known.push_back(field.key);
+    fail_request("{}: unknown key '{}'{}", at(source), key, suggestion(key, known));
+  }
+
+  void set(const JobField& field, const std::string& key, const toml::node& node) {
+    const auto fail_type = [&](const char* expected) {
+      std::ostringstream found;
+      node.visit([&](const auto& value) { found << value; });
+      fail_request("{}: {}: expected {}, found {}", at(node.source()), key, expected, found.str());
+    };
+    if (const auto* text = std::get_if<std::string Job::*>(&field.member)) {
+      if (const auto whole = node.value_exact<int64_t>(); whole && key == "input") {
+        job_.** text = std::to_string(*whole);
+      } else if (node.is_string()) {
+        job_.** text = *node.value<std::string>();
+      } else {
+        fail_type("a text in quotes");
+      }
+    } else if (const auto* whole = std::get_if<int64_t Job::*>(&field.member)) {
+      if (!node.is_integer()) fail_type("a whole number");
+      job_.** whole = *node.value<int64_t>();
+    } else {
+      const auto value = node.is_number() ? node.value<double>() : std::nullopt;
+      if (!value || !std::isfinite(*value)) fail_type("a number");
+      job_.*std::get<double Job::*>(field.member) = *value;
+    }
+  }
+
+  Job& job_;
+  std::string file_;
+};
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      result += '\\';
+      result += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      result += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result + '"';
+}
+
+std::string value_text(const Job& job, const JobField& field) {
+  if (const auto* text = std::get_if<std::string Job::*>(&field.member)) return quoted(job.**text);
+  if (const auto* whole = std::get_if<int64_t Job::*>(&field.member)) {
+    return fmt::format("{}", job.**whole);
+  }
+  // The shortest form that reads back as the same number; "1e-05" and "3.0" are floats in TOML.
+  return fmt::format("{}", job.*std::get<double Job::*>(field.member));
+}
+
+}  // namespace
+
+void read_job_file(Job& job, const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::error_code ignored;
+  if (!stream || std::filesystem::is_directory(file, ignored)) {
+    fail_request("cannot read the job file {}: expected a TOML file, found {}", file.string(),
+                 std::filesystem::exists(file, ignored) ? "something that cannot be opened"
+                                                        : "no such file");
+  }
+  toml::table table;
+  try {
+    table = toml::parse(stream, file.string());
+  } catch (const toml::parse_error& error) {
+    fail_request("{}:{}:{}: not valid TOML: {}", file.string(), error.source().begin.line,
+                 error.source().begin.column, error.description());
+  }
+  Reader(job, file.string()).read(table, "");
+}
+
+std::string to_toml(const Job& job) {
+  std::string text;
+  std::string section;
+  for (const JobField& field : job_fields()) {
+    if (field.key == "run") continue;
+    const size_t dot = field.key.find('.');
+    const std::string of = dot == std::string::npos ? "" : field.key.substr(0, dot);
+    if (of != section) {
+      text += fmt::format("\n[{}]\n", of);
+      section = of;
+    }
+    const std::string name = dot == std::string::npos ? field.key : field.key.substr(dot + 1);
+    text += fmt::format("{} = {}\n", name, value_text(job, field));
+  }
+  return text;
+}
+
+}  // namespace syrtos::train

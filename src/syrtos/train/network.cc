@@ -1,0 +1,108 @@
+#include "syrtos/train/network.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "syrtos/base/cpu.h"
+#include "syrtos/base/error.h"
+#include "syrtos/base/format.h"
+#include "syrtos/graph/passes.h"
+#include "syrtos/ops/onednn/backend.h"
+
+namespace syrtos::train {
+
+namespace {
+
+std::optional<NetworkProgram> compiled(graph::Graph graph, ops::Backend& backend,
+                                       const std::shared_ptr<graph::Parameters>& parameters) {
+  graph::optimise(graph);
+  try {
+    return NetworkProgram(graph, backend, parameters);
+  } catch (const RunError& error) {
+    // Nothing has been started yet: the request was too large for this machine.
+    throw RequestError(error.what());
+  }
+}
+
+// What the kernel would give without swapping, within this process's limit.
+int64_t free_memory() {
+  int64_t free = cpu_info().memory_bytes;
+  std::ifstream meminfo("/proc/meminfo");
+  std::string key;
+  for (int64_t kilobytes = 0; meminfo >> key >> kilobytes; meminfo.ignore(64, '\n')) {
+    if (key == "MemAvailable:") free = std::min(free, kilobytes * 1024);
+  }
+  std::ifstream limit_file("/sys/fs/cgroup/memory.max");
+  std::ifstream used_file("/sys/fs/cgroup/memory.current");
+  int64_t limit = 0;
+  int64_t used = 0;
+  if (limit_file >> limit && used_file >> used)
+    free = std::min(free, std::max<int64_t>(limit - used, 0));
+  return free;
+}
+
+}  // namespace
+
+NetworkProgram::NetworkProgram(const graph::Graph& graph, ops::Backend& backend,
+                               std::shared_ptr<graph::Parameters> parameters)
+    : program_(graph::compile(graph, backend, std::move(parameters))) {
+  const graph::Program::Placed& images = program_->input("images");
+  SYRTOS_CHECK(ops::same_bytes(images.layout, ops::Layout::channels_last(), images.type), "{}",
+               images.layout.name());
+  const graph::Program::Placed& logits = program_->placed(graph.find("logits"));
+  SYRTOS_CHECK(logits.type.dtype == DType::f32 && logits.layout.kind == ops::Layout::Kind::plain,
+               "{} {}", to_string(logits.type), logits.layout.name());
+  batch_ = logits.type.shape[0];
+  classes_ = logits.type.shape[1];
+  logits_ = static_cast<const float*>(logits.data);
+}
+
+data::BatchView NetworkProgram::inputs() const {
+  const graph::Program::Placed& images = program_->input("images");
+  const graph::Program::Placed& labels = program_->input("labels");
+  return {images.data,
+          images.type.dtype,
+          {static_cast<int32_t*>(labels.data), static_cast<size_t>(batch_)}};
+}
+
+std::span<const float> NetworkProgram::logits() const {
+  return {logits_, static_cast<size_t>(batch_ * classes_)};
+}
+
+Network::Network(const std::string& name, nn::ModelOptions options, Use use)
+    : backend_(ops::onednn::make_backend()), parameters_(std::make_shared<graph::Parameters>()) {
+  options.training = use != Use::evaluation;
+  model_ = nn::build_model(name, options);
+  if (use == Use::evaluation) {
+    evaluation_ = compiled(model_.graph, *backend_, parameters_);
+    return;
+  }
+  graph::Graph graph = model_.graph;
+  graph::add_gradients(graph, model_.loss);
+  training_ = compiled(std::move(graph), *backend_, parameters_);
+  if (use == Use::both) {
+    options.training = false;
+    evaluation_ = compiled(nn::build_model(name, options).graph, *backend_, parameters_);
+  }
+}
+
+void Network::initialize(uint64_t seed) { nn::initialize_parameters(model_, seed, *parameters_); }
+
+int64_t Network::bytes() const {
+  size_t total = parameters_->weights().size_bytes() + parameters_->gradients().size_bytes() +
+                 parameters_->working().size_bytes() + parameters_->state().size_bytes();
+  if (training_) total += training_->program().arena_bytes();
+  if (evaluation_) total += evaluation_->program().arena_bytes();
+  return static_cast<int64_t>(total);
+}
+
+void require_memory(int64_t bytes, std::string_view what) {
+  const int64_t free = free_memory();
+  if (bytes <= free) return;
+  fail_request(
+      "not enough memory for {}: needs {}, this machine has {} free; use a smaller --batch, "
+      "a smaller network or --precision bf16",
+      what, format_bytes(static_cast<double>(bytes)), format_bytes(static_cast<double>(free)));
+}
+
+}  // namespace syrtos::train

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "syrtos/data/dataset.h"
+#include "syrtos/graph/program.h"
+#include "syrtos/nn/model.h"
+#include "syrtos/ops/backend.h"
+
+namespace syrtos::train {
+
+/// One compiled program of a network, and where a batch goes in and its results come out.
+class NetworkProgram {
+ public:
+  NetworkProgram(const graph::Graph& graph, ops::Backend& backend,
+                 std::shared_ptr<graph::Parameters> parameters);
+
+  graph::Program& program() { return *program_; }
+  const graph::Program& program() const { return *program_; }
+  int64_t batch() const { return batch_; }
+  int64_t classes() const { return classes_; }
+  /// The memory of the inputs; a batch is filled in place.
+  data::BatchView inputs() const;
+  /// [batch, classes] of the last run.
+  std::span<const float> logits() const;
+  float loss() const { return program_->read_scalar("loss"); }
+
+ private:
+  std::unique_ptr<graph::Program> program_;
+  int64_t batch_ = 0;
+  int64_t classes_ = 0;
+  const float* logits_ = nullptr;
+};
+
+/// A network ready to train, to evaluate, or both: the programs share their parameters.
+class Network {
+ public:
+  enum class Use { training, evaluation, both };
+
+  /// Builds, adds gradients, optimises and compiles. Throws RequestError when the network does not
+  /// take the options or a batch does not fit in memory.
+  Network(const std::string& name, nn::ModelOptions options, Use use);
+
+  NetworkProgram& training() { return *training_; }
+  NetworkProgram& evaluation() { return *evaluation_; }
+  graph::Parameters& parameters() { return *parameters_; }
+  const graph::Parameters& parameters() const { return *parameters_; }
+  void initialize(uint64_t seed);
+
+  /// Memory of arenas and parameters.
+  int64_t bytes() const;
+  const ops::Backend& backend() const { return *backend_; }
+
+ private:
+  std::unique_ptr<ops::Backend> backend_;  // outlives the programs
+  nn::Model model_;
+  std::shared_ptr<graph::Parameters> parameters_;
+  std::optional<NetworkProgram> training_;
+  std::optional<NetworkProgram> evaluation_;
+};
+
+/// Refuses (RequestError) what needs more than the machine has free, before it is touched: the
+/// kernel would grant it and end the process later.
+void require_memory(int64_t bytes, std::string_view what);
+
+}  // namespace syrtos::train

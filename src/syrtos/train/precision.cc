@@ -1,0 +1,29 @@
+#include "syrtos/train/precision.h"
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/format.h"
+
+namespace syrtos::train {
+
+Precision choose_precision(std::string_view name, const CpuInfo& cpu) {
+  const char* unit = cpu.has_amx_bf16      ? "the CPU has AMX-BF16"
+                     : cpu.has_avx512_bf16 ? "the CPU has AVX512-BF16"
+                                           : nullptr;
+  if (name == "f32") return {DType::f32, "as asked"};
+  if (name == "bf16") {
+    if (unit == nullptr) {
+      fail_request(
+          "--precision bf16 needs a CPU with AMX-BF16 or AVX512-BF16, found {} without: "
+          "use --precision f32 or auto",
+          cpu.model);
+    }
+    return {DType::bf16, "as asked"};
+  }
+  if (name != "auto") {
+    fail_request("unknown precision '{}'{}", name, suggestion(name, {"auto", "f32", "bf16"}));
+  }
+  if (unit != nullptr) return {DType::bf16, unit};
+  return {DType::f32, "the CPU has neither AMX-BF16 nor AVX512-BF16"};
+}
+
+}  // namespace syrtos::train

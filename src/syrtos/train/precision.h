@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "syrtos/base/cpu.h"
+#include "syrtos/tensor/dtype.h"
+
+namespace syrtos::train {
+
+/// What kernels compute in, and why, for people: "bf16 (AVX512-BF16)".
+struct Precision {
+  DType dtype = DType::f32;
+  std::string reason;
+};
+
+/// auto: bf16 where the CPU computes it in hardware, else f32. Throws RequestError for an unknown
+/// name and for bf16 on a CPU without it.
+Precision choose_precision(std::string_view name, const CpuInfo& cpu);
+
+}  // namespace syrtos::train

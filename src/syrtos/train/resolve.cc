@@ -1,0 +1,138 @@
+#include "syrtos/train/resolve.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/format.h"
+#include "syrtos/data/mnist.h"
+#include "syrtos/data/random_data.h"
+
+namespace syrtos::train {
+
+namespace {
+
+constexpr int64_t kMaxThreads = 1024;
+
+void require(bool condition, std::string_view option, std::string_view expected, auto found) {
+  if (!condition) fail_request("{}: expected {}, found {}", option, expected, found);
+}
+
+void check_numbers(const Job& job) {
+  require(job.classes >= 1 || job.classes == kUnset, "--classes", "1 or more", job.classes);
+  require(job.batch >= 1, "--batch", "1 or more", job.batch);
+  require(job.epochs >= 1, "--epochs", "1 or more", job.epochs);
+  require(job.steps >= 0, "--steps", "0 (no limit) or more", job.steps);
+  require(job.samples >= 1, "--samples", "1 or more", job.samples);
+  require(job.threads >= 0 && job.threads <= kMaxThreads, "--threads", "0 (all cores) to 1024",
+          job.threads);
+  require(job.seed >= 0, "--seed", "0 or more", job.seed);
+  require(job.clip >= 0, "--clip", "0 (any norm) or more", job.clip);
+  require(job.weight_decay >= 0, "--weight-decay", "0 or more", job.weight_decay);
+  require(!(job.learning_rate <= 0), "--lr", "above 0", job.learning_rate);
+  require(job.label_smoothing >= 0 && job.label_smoothing < 1, "--label-smoothing",
+          "at least 0 and below 1", job.label_smoothing);
+  require(job.every >= 0, "--schedule-every", "0 (a third of the run) or more", job.every);
+  require(job.patience >= 0 && job.patience <= 1000000, "--early-stop", "0 (never) or more epochs",
+          job.patience);
+  require(job.min_delta >= 0, "--early-stop-delta", "0 or more", job.min_delta);
+}
+
+}  // namespace
+
+ImageSize parse_image_size(std::string_view text) {
+  if (text == "auto") return {};
+  ImageSize size;
+  const char* end = text.data() + text.size();
+  auto [at, error] = std::from_chars(text.data(), end, size.height);
+  size.width = size.height;
+  if (error == std::errc() && at != end && *at == 'x') {
+    std::tie(at, error) = [&] {
+      const auto result = std::from_chars(at + 1, end, size.width);
+      return std::tuple(result.ptr, result.ec);
+    }();
+  }
+  if (error != std::errc() || at != end || size.height < 1 || size.width < 1) {
+    fail_request("--input: expected an image size such as 32 or 48x64, found '{}'", text);
+  }
+  return size;
+}
+
+nn::ModelOptions ResolvedJob::model_options(bool training) const {
+  return {.batch = job.batch,
+          .classes = job.classes,
+          .channels = image[0],
+          .height = image[1],
+          .width = image[2],
+          .dtype = precision.dtype,
+          .training = training,
+          .label_smoothing = static_cast<float>(job.label_smoothing),
+          .shortcut = parse_shortcut(job.shortcut)};
+}
+
+ResolvedJob resolve(Job job, const CpuInfo& cpu, const std::filesystem::path& data_home) {
+  const nn::ModelInfo& network = nn::model_info(job.network);
+  parse_shortcut(job.shortcut);
+  const ImageSize size = parse_image_size(job.input);
+  check_numbers(job);
+  if (job.metric != "accuracy" && job.metric != "loss") {
+    fail_request("unknown metric '{}'{}", job.metric, suggestion(job.metric, {"accuracy", "loss"}));
+  }
+  const optim::OptimizerOptions optimizer = optimizer_options(job);
+  optim::check(optimizer);
+  if (std::isnan(job.learning_rate)) {
+    job.learning_rate = optim::default_learning_rate(optimizer.method);
+  }
+  if (job.epsilon == 0) job.epsilon = optim::default_epsilon(optimizer.method);
+  optim::check(schedule_of(job, 1));
+
+  ResolvedJob resolved;
+  resolved.precision = choose_precision(job.precision, cpu);
+  job.precision = to_string(resolved.precision.dtype);
+  if (job.threads == 0) job.threads = cpu.cores;
+
+  if (job.data == "random") {
+    resolved.image = {network.channels, size.height > 0 ? size.height : network.height,
+                      size.width > 0 ? size.width : network.width};
+    if (job.classes == kUnset) job.classes = network.classes;
+    const auto seed = static_cast<uint64_t>(job.seed);
+    const auto make = [&](int64_t samples, uint64_t key) {
+      return std::make_unique<data::RandomDataset>(samples, resolved.image, job.classes, key);
+    };
+    resolved.data = {make(job.samples, seed), make(std::max<int64_t>(1, job.samples / 8), ~seed)};
+  } else {
+    const bool given = job.data != "mnist";
+    std::error_code ignored;
+    if (given && !std::filesystem::is_directory(job.data, ignored)) {
+      fail_request("--data: expected mnist, random or a directory, found '{}', which is none",
+                   job.data);
+    }
+    resolved.data = data::open_mnist(
+        given ? std::optional<std::filesystem::path>(job.data) : std::nullopt, data_home);
+    resolved.image = resolved.data.train->image_shape();
+    if (size.height > 0 && (size.height != resolved.image[1] || size.width != resolved.image[2])) {
+      fail_request("--input: the images of {} are {}x{}, found {}x{}: leave --input out", job.data,
+                   resolved.image[1], resolved.image[2], size.height, size.width);
+    }
+    const int64_t classes = resolved.data.train->classes();
+    if (job.classes == kUnset) job.classes = classes;
+    if (job.classes < classes) {
+      fail_request("--classes: {} has labels of {} classes, found {}: use {} or more", job.data,
+                   classes, job.classes, classes);
+    }
+  }
+  job.input = fmt::format("{}x{}", resolved.image[1], resolved.image[2]);
+  if (job.batch > resolved.data.train->size()) {
+    fail_request(
+        "--batch: the training data has {} samples, found a batch of {}: use a smaller one",
+        resolved.data.train->size(), job.batch);
+  }
+  if (job.every == 0) {
+    const int64_t steps = resolved.data.train->size() / job.batch * job.epochs;
+    job.every = std::max<int64_t>(1, (job.steps > 0 ? std::min(steps, job.steps) : steps) / 3);
+  }
+  resolved.job = std::move(job);
+  return resolved;
+}
+
+}  // namespace syrtos::train

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+
+#include "syrtos/data/dataset.h"
+#include "syrtos/train/job.h"
+#include "syrtos/train/precision.h"
+
+namespace syrtos::train {
+
+/// "32" or "48x64" as height and width; both 0 for "auto".
+struct ImageSize {
+  int64_t height = 0;
+  int64_t width = 0;
+};
+ImageSize parse_image_size(std::string_view text);
+
+/// A job in which nothing is open any more, and the data it is about.
+struct ResolvedJob {
+  Job job;
+  Precision precision;
+  Shape image;  ///< [channels, height, width]
+  data::DataPair data;
+
+  nn::ModelOptions model_options(bool training) const;
+};
+
+/// Decides what the job leaves open and checks everything that can be checked before building the
+/// network. Opens the data. Throws RequestError.
+ResolvedJob resolve(Job job, const CpuInfo& cpu, const std::filesystem::path& data_home);
+
+}  // namespace syrtos::train

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "syrtos/train/files.h"
+#include "syrtos/train/job.h"
+#include "syrtos/train/metrics.h"
+
+namespace syrtos::train {
+
+/// What a run leaves behind and every other command reads: job.toml, metrics.jsonl, last.ckpt,
+/// best.ckpt.
+class RunDirectory {
+ public:
+  /// A new directory with the job in it: `job.run`, which must not exist or be empty, or
+  /// runs/<network>-<date>-<time>. Throws RequestError when it cannot be made or written.
+  static RunDirectory create(const Job& job);
+  /// One that is there. Throws RequestError when it is not a run.
+  static RunDirectory open(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path job_file() const { return path_ / "job.toml"; }
+  std::filesystem::path last() const { return path_ / "last.ckpt"; }
+  std::filesystem::path best() const { return path_ / "best.ckpt"; }
+
+  void append(const EpochMetrics& metrics);
+  /// Forgets metrics of steps after this one: they are about to be repeated.
+  void rewind(int64_t step);
+  /// Makes last.ckpt the best one too, without a second copy where the file system allows it.
+  void keep_as_best() const;
+
+ private:
+  explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
+  std::filesystem::path metrics_file() const { return path_ / "metrics.jsonl"; }
+
+  std::filesystem::path path_;
+  LineFile metrics_;
+};
+
+/// The checkpoint that a command's argument means: a file, or a run's best (else last) one.
+std::filesystem::path find_checkpoint(const std::filesystem::path& argument);
+
+}  // namespace syrtos::train

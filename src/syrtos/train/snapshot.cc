@@ -1,0 +1,172 @@
+#include "syrtos/train/snapshot.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "syrtos/base/error.h"
+
+namespace syrtos::train {
+
+using graph::Parameters;
+using graph::ParameterSlot;
+using nlohmann::json;
+
+namespace {
+
+std::string parameter_key(const std::string& name) { return "parameters/" + name; }
+std::string state_key(const std::string& name) { return "states/" + name; }
+std::string slot_key(const std::string& slot, const std::string& name) {
+  return "optimizer/" + slot + "/" + name;
+}
+
+// The optimizer's slots lie as the weights do.
+Tensor unpack(const ParameterSlot& slot, const float* arena) {
+  Tensor plain({DType::f32, slot.type.shape});
+  const float* packed = arena + slot.offset;
+  if (slot.layout.kind == ops::Layout::Kind::opaque) {
+    slot.layout.opaque->unpack(packed, plain.as<float>());
+  } else {
+    std::memcpy(plain.data(), packed, slot.elements * sizeof(float));
+  }
+  return plain;
+}
+
+void pack(const ParameterSlot& slot, const Tensor& plain, float* arena) {
+  float* packed = arena + slot.offset;
+  if (slot.layout.kind == ops::Layout::Kind::opaque) {
+    slot.layout.opaque->pack(plain.as<float>(), packed);
+  } else {
+    std::memcpy(packed, plain.data(), slot.elements * sizeof(float));
+  }
+}
+
+Tensor read_tensor(CheckpointReader& checkpoint, const std::string& key, const Shape& shape) {
+  const CheckpointTensor* tensor = checkpoint.find(key);
+  if (tensor == nullptr || !(tensor->shape == shape)) {
+    fail_request("{}: expected {} of shape {}, found {}: is it of another network or job?",
+                 checkpoint.file().string(), key, to_string(shape),
+                 tensor == nullptr ? "none" : to_string(tensor->shape));
+  }
+  return checkpoint.read(*tensor);
+}
+
+/// A field of the header, of the type of `fallback`, which only says what is expected.
+template <typename T>
+T field(const CheckpointReader& checkpoint, const char* name, T fallback) {
+  try {
+    return checkpoint.meta().at(name).get<T>();
+  } catch (const json::exception&) {
+    fail_request("{}: expected {} in the header like {}, found {}", checkpoint.file().string(),
+                 name, json(fallback).dump(),
+                 checkpoint.meta().contains(name) ? checkpoint.meta()[name].dump() : "nothing");
+  }
+}
+
+}  // namespace
+
+void save_snapshot(const std::filesystem::path& file, const ResolvedJob& resolved,
+                   const Parameters& parameters, const optim::Optimizer& optimizer,
+                   const Position& position) {
+  const Job& job = resolved.job;
+  const json meta = {
+      {"network", job.network},
+      {"shortcut", job.shortcut},
+      {"classes", job.classes},
+      {"image", std::vector<int64_t>(resolved.image.begin(), resolved.image.end())},
+      {"data", job.data},
+      {"precision", job.precision},
+      {"optimizer", job.optimizer},
+      {"seed", job.seed},
+      {"step", position.step},
+      {"epoch", position.epoch},
+      {"step_in_epoch", position.step_in_epoch},
+      {"loss_sum", position.loss_sum},
+      {"correct", position.correct},
+      {"samples", position.samples},
+      {"best", std::isnan(position.best) ? json(nullptr) : json(position.best)},
+      {"waited", position.waited},
+  };
+  std::vector<CheckpointTensor> tensors;
+  for (const ParameterSlot& slot : parameters.slots()) {
+    tensors.push_back({parameter_key(slot.name), slot.type.shape});
+  }
+  for (const graph::StateSlot& state : parameters.states()) {
+    tensors.push_back({state_key(state.name), state.type.shape});
+  }
+  for (const optim::Optimizer::Slot& kept : optimizer.slots()) {
+    for (const ParameterSlot& slot : parameters.slots()) {
+      tensors.push_back({slot_key(kept.name, slot.name), slot.type.shape});
+    }
+  }
+  CheckpointWriter writer(file, meta, std::move(tensors));
+  for (const ParameterSlot& slot : parameters.slots()) {
+    writer.write(unpack(slot, parameters.weights().data()));
+  }
+  for (const graph::StateSlot& state : parameters.states()) {
+    writer.write(parameters.get_state(state.name));
+  }
+  for (const optim::Optimizer::Slot& kept : optimizer.slots()) {
+    for (const ParameterSlot& slot : parameters.slots()) {
+      writer.write(unpack(slot, kept.span().data()));
+    }
+  }
+  writer.finish();
+}
+
+void load_parameters(CheckpointReader& checkpoint, Parameters& parameters) {
+  for (const ParameterSlot& slot : parameters.slots()) {
+    parameters.set(slot.name, read_tensor(checkpoint, parameter_key(slot.name), slot.type.shape));
+  }
+  for (const graph::StateSlot& state : parameters.states()) {
+    parameters.set_state(state.name,
+                         read_tensor(checkpoint, state_key(state.name), state.type.shape));
+  }
+}
+
+Position load_snapshot(CheckpointReader& checkpoint, Parameters& parameters,
+                       optim::Optimizer& optimizer) {
+  load_parameters(checkpoint, parameters);
+  for (const optim::Optimizer::Slot& kept : optimizer.slots()) {
+    for (const ParameterSlot& slot : parameters.slots()) {
+      pack(slot, read_tensor(checkpoint, slot_key(kept.name, slot.name), slot.type.shape),
+           kept.span().data());
+    }
+  }
+  Position position;
+  position.step = field(checkpoint, "step", position.step);
+  position.epoch = field(checkpoint, "epoch", position.epoch);
+  position.step_in_epoch = field(checkpoint, "step_in_epoch", position.step_in_epoch);
+  position.loss_sum = field(checkpoint, "loss_sum", position.loss_sum);
+  position.correct = field(checkpoint, "correct", position.correct);
+  position.samples = field(checkpoint, "samples", position.samples);
+  position.waited = field(checkpoint, "waited", position.waited);
+  if (!checkpoint.meta().value("best", json(nullptr)).is_null()) {
+    position.best = field(checkpoint, "best", 0.0);
+  }
+  if (position.step < 0 || position.epoch < 0 || position.step_in_epoch < 0) {
+    fail_request("{}: expected a position in the run, found step {} of epoch {}",
+                 checkpoint.file().string(), position.step, position.epoch);
+  }
+  return position;
+}
+
+NetworkDescription describe(const CheckpointReader& checkpoint) {
+  NetworkDescription description;
+  description.network = field(checkpoint, "network", std::string("lenet5"));
+  description.data = field(checkpoint, "data", std::string("mnist"));
+  const auto image = field(checkpoint, "image", std::vector<int64_t>{1, 28, 28});
+  if (image.size() != 3) {
+    fail_request("{}: expected an image of 3 extents in the header, found {}",
+                 checkpoint.file().string(), image.size());
+  }
+  nn::ModelOptions& options = description.options;
+  options.classes = field(checkpoint, "classes", int64_t{10});
+  options.channels = image[0];
+  options.height = image[1];
+  options.width = image[2];
+  options.shortcut = parse_shortcut(field(checkpoint, "shortcut", std::string("projection")));
+  options.training = false;
+  return description;
+}
+
+}  // namespace syrtos::train

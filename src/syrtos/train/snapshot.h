@@ -1,0 +1,48 @@
+#pragma once
+
+#include <filesystem>
+#include <limits>
+#include <string>
+
+#include "syrtos/graph/parameters.h"
+#include "syrtos/optim/optimizer.h"
+#include "syrtos/train/checkpoint.h"
+#include "syrtos/train/resolve.h"
+
+namespace syrtos::train {
+
+/// Where a run is: everything that it needs to go on with the same bits.
+struct Position {
+  int64_t step = 0;           ///< steps done
+  int64_t epoch = 0;          ///< epochs done
+  int64_t step_in_epoch = 0;  ///< steps done of the current epoch
+  double loss_sum = 0;        ///< over the samples of the current epoch, as the next two
+  int64_t correct = 0;
+  int64_t samples = 0;
+  double best = std::numeric_limits<double>::quiet_NaN();  ///< of the early-stopping metric
+  int waited = 0;                                          ///< epochs since
+};
+
+/// What a checkpoint says about the network it holds: enough to build it again.
+struct NetworkDescription {
+  std::string network;
+  nn::ModelOptions options;  ///< batch and precision are the reader's choice
+  std::string data;          ///< what it was trained on, as --data takes it
+};
+
+/// Writes parameters, states, the optimizer's slots and the position, all in plain layout.
+void save_snapshot(const std::filesystem::path& file, const ResolvedJob& job,
+                   const graph::Parameters& parameters, const optim::Optimizer& optimizer,
+                   const Position& position);
+
+/// The opposite of save_snapshot(). Throws RequestError when the checkpoint is of another network
+/// or optimizer.
+Position load_snapshot(CheckpointReader& checkpoint, graph::Parameters& parameters,
+                       optim::Optimizer& optimizer);
+
+/// Parameters and states only, for evaluation. What the checkpoint has beyond them is ignored.
+void load_parameters(CheckpointReader& checkpoint, graph::Parameters& parameters);
+
+NetworkDescription describe(const CheckpointReader& checkpoint);
+
+}  // namespace syrtos::train

@@ -1,0 +1,220 @@
+#include "syrtos/train/trainer.h"
+
+#include <chrono>
+#include <cmath>
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/parallel.h"
+#include "syrtos/data/permutation.h"
+#include "syrtos/train/evaluate.h"
+
+namespace syrtos::train {
+
+namespace {
+
+class Watch {
+ public:
+  /// Seconds since the last call.
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double seconds = std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+    return seconds;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+std::vector<optim::Segment> segments_of(const graph::Parameters& parameters) {
+  std::vector<optim::Segment> segments;
+  for (const graph::ParameterSlot& slot : parameters.slots()) {
+    segments.push_back({slot.offset, slot.elements, slot.decay});
+  }
+  return optim::merged(segments);
+}
+
+int64_t total_steps(const Job& job, int64_t steps_per_epoch) {
+  const int64_t all = steps_per_epoch * job.epochs;
+  return job.steps > 0 ? std::min(all, job.steps) : all;
+}
+
+Network make_network(const ResolvedJob& job) {
+  set_thread_count(static_cast<int>(job.job.threads));
+  return {job.job.network, job.model_options(true), Network::Use::both};
+}
+
+}  // namespace
+
+Trainer::Trainer(ResolvedJob job)
+    : job_(std::move(job)),
+      network_(make_network(job_)),
+      optimizer_(optimizer_options(job_.job), network_.parameters().weights().size()),
+      norm_(network_.parameters().weights().size()),
+      segments_(segments_of(network_.parameters())),
+      indices_(static_cast<size_t>(job_.job.batch)),
+      watch_(early_stopping(job_.job)),
+      steps_per_epoch_(job_.data.train->size() / job_.job.batch),
+      total_steps_(total_steps(job_.job, steps_per_epoch_)),
+      schedule_(schedule_of(job_.job, total_steps_)) {
+  int64_t bytes = network_.bytes();
+  for (const auto& slot : optimizer_.slots()) bytes += static_cast<int64_t>(slot.values.size());
+  require_memory(bytes, fmt::format("{} with a batch of {}", job_.job.network, job_.job.batch));
+}
+
+void Trainer::begin() {
+  directory_ = RunDirectory::create(job_.job);
+  network_.initialize(static_cast<uint64_t>(job_.job.seed));
+}
+
+void Trainer::resume(const std::filesystem::path& run) {
+  directory_ = RunDirectory::open(run);
+  CheckpointReader checkpoint(directory_->last());
+  position_ = load_snapshot(checkpoint, network_.parameters(), optimizer_);
+  if (position_.step_in_epoch > steps_per_epoch_ ||
+      position_.step != position_.epoch * steps_per_epoch_ + position_.step_in_epoch) {
+    fail_request(
+        "{}: step {} is not step {} of epoch {} of this job: was the data or the batch "
+        "changed?",
+        checkpoint.file().string(), position_.step, position_.step_in_epoch, position_.epoch + 1);
+  }
+  if (position_.step >= total_steps_) {
+    fail_request("{} is complete ({} steps); to train longer give more --epochs or --steps",
+                 run.string(), position_.step);
+  }
+  watch_.restore(position_.best, position_.waited);
+  directory_->rewind(position_.step);
+}
+
+void Trainer::save() const {
+  save_snapshot(directory_->last(), job_, network_.parameters(), optimizer_, position_);
+}
+
+void Trainer::check_loss(float loss) {
+  if (std::isfinite(loss)) return;
+  const ops::Step step{.seed = static_cast<uint64_t>(job_.job.seed), .step = position_.step};
+  const graph::Program::Item* item = network_.training().program().find_non_finite(step);
+  const std::string where =
+      item == nullptr
+          ? "no single layer is to blame"
+          : fmt::format("first non-finite value after layer {} ({})", item->layer, item->operation);
+  fail_run("loss is {} at step {} (epoch {}): {}; try a smaller --lr (now {}) or --clip 1", loss,
+           position_.step + 1, position_.epoch + 1, where, learning_rate_);
+}
+
+void Trainer::train_step() {
+  NetworkProgram& training = network_.training();
+  const graph::Parameters& parameters = network_.parameters();
+  const auto seed = static_cast<uint64_t>(job_.job.seed);
+  Watch watch;
+
+  const data::Permutation order(job_.data.train->size(), seed, position_.epoch);
+  for (size_t n = 0; n < indices_.size(); ++n) {
+    indices_[n] = order[position_.step_in_epoch * job_.job.batch + static_cast<int64_t>(n)];
+  }
+  const data::BatchView inputs = training.inputs();
+  job_.data.train->fill(indices_, inputs);
+  seconds_.data += watch.lap();
+
+  learning_rate_ = optim::learning_rate(schedule_, position_.step);
+  const graph::PhaseTimes times = training.program().run({.seed = seed, .step = position_.step});
+  const float loss = training.loss();
+  check_loss(loss);
+  position_.loss_sum += static_cast<double>(loss) * static_cast<double>(job_.job.batch);
+  position_.correct += count_correct(training.logits(), inputs.labels);
+  position_.samples += job_.job.batch;
+  seconds_.forward += times.forward_s;
+  seconds_.backward += watch.lap() - times.forward_s;
+
+  optim::Hyper hyper{.learning_rate = learning_rate_,
+                     .weight_decay = job_.job.weight_decay,
+                     .step = position_.step};
+  if (job_.job.clip > 0) {
+    hyper.gradient_scale = optim::clip_scale(norm_(parameters.gradients()), job_.job.clip);
+  }
+  optimizer_.update(parameters.weights(), parameters.gradients(), parameters.working(), segments_,
+                    hyper);
+  seconds_.update += watch.lap();
+  ++position_.step;
+  ++position_.step_in_epoch;
+  epoch_samples_ += job_.job.batch;
+}
+
+EpochMetrics Trainer::finish_epoch() {
+  const Evaluation test = evaluate(network_.evaluation(), *job_.data.test);
+  seconds_.evaluate = test.seconds;
+  EpochMetrics metrics;
+  const auto samples = static_cast<double>(position_.samples);
+  metrics.epoch = position_.epoch + 1;
+  metrics.step = position_.step;
+  metrics.samples = epoch_samples_;
+  metrics.train_loss = position_.loss_sum / samples;
+  metrics.train_accuracy = static_cast<double>(position_.correct) / samples;
+  metrics.test_loss = test.loss;
+  metrics.test_accuracy = test.accuracy;
+  metrics.learning_rate = learning_rate_;
+  metrics.seconds = seconds_;
+  metrics.best = watch_.update(job_.job.metric == "loss" ? test.loss : test.accuracy);
+
+  // A run that ends within an epoch stays there, so that more steps can follow.
+  if (position_.step_in_epoch == steps_per_epoch_) {
+    position_ = {.step = position_.step, .epoch = position_.epoch + 1};
+  }
+  position_.best = watch_.best();
+  position_.waited = watch_.waited();
+  save();
+  if (metrics.best) directory_->keep_as_best();
+  directory_->append(metrics);
+  seconds_ = {};
+  epoch_samples_ = 0;
+  return metrics;
+}
+
+StepInfo Trainer::step_info() const {
+  const auto samples = static_cast<double>(position_.samples);
+  return {.epoch = position_.epoch + 1,
+          .epochs = job_.job.epochs,
+          .step_in_epoch = position_.step_in_epoch,
+          .steps_per_epoch = steps_per_epoch_,
+          .step = position_.step,
+          .total_steps = total_steps_,
+          .loss = position_.loss_sum / samples,
+          .accuracy = static_cast<double>(position_.correct) / samples,
+          .images_per_s = static_cast<double>(epoch_samples_) / seconds_.training()};
+}
+
+Outcome Trainer::run(TrainObserver& observer, const std::function<bool()>& should_stop) {
+  SYRTOS_CHECK(directory_.has_value(), "begin() or resume() comes first");
+  Watch watch;
+  int64_t bytes = network_.bytes();
+  for (const auto& slot : optimizer_.slots()) bytes += static_cast<int64_t>(slot.values.size());
+  observer.started({.job = job_,
+                    .directory = *directory_,
+                    .parameters = network_.parameters().count(),
+                    .memory_bytes = bytes,
+                    .steps_per_epoch = steps_per_epoch_,
+                    .total_steps = total_steps_,
+                    .first_step = position_.step});
+  Outcome outcome;
+  while (position_.step < total_steps_) {
+    if (should_stop()) {
+      save();
+      outcome.end = Outcome::End::interrupted;
+      break;
+    }
+    train_step();
+    observer.step(step_info());
+    if (position_.step_in_epoch < steps_per_epoch_ && position_.step < total_steps_) continue;
+    outcome.epochs.push_back(finish_epoch());
+    observer.epoch(outcome.epochs.back());
+    if (watch_.should_stop() && position_.step < total_steps_) {
+      outcome.end = Outcome::End::stopped_early;
+      break;
+    }
+  }
+  outcome.position = position_;
+  outcome.seconds = watch.lap();
+  return outcome;
+}
+
+}  // namespace syrtos::train
