@@ -1,6 +1,7 @@
 #include "syrtos/nn/builder.h"
 
 #include "syrtos/ops/arithmetic.h"
+#include "syrtos/ops/cast.h"
 #include "syrtos/ops/concat.h"
 #include "syrtos/ops/dropout.h"
 #include "syrtos/ops/loss.h"
@@ -71,6 +72,12 @@ ValueId Builder::add(ValueId a, ValueId b) {
 ValueId Builder::scale(ValueId x, float factor) {
   enter("scale");
   return graph_.add_one(std::make_shared<ops::Scale>(factor), {x});
+}
+
+ValueId Builder::to_f32(ValueId x) {
+  if (graph_.type(x).dtype == DType::f32) return x;
+  enter("cast");
+  return graph_.add_one(std::make_shared<ops::Cast>(DType::f32), {x});
 }
 
 ValueId Builder::flatten(ValueId x) {

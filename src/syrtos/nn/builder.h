@@ -138,6 +138,7 @@ class Builder {
   ValueId concat(std::initializer_list<ValueId> parts, int axis = 1);
   ValueId add(ValueId a, ValueId b);
   ValueId scale(ValueId x, float factor);
+  ValueId to_f32(ValueId x);
   /// [N,...] -> [N, the rest]
   ValueId flatten(ValueId x);
   /// Every stride-th pixel of each spatial axis.

@@ -67,8 +67,8 @@ Model build(const zoo::Network& network, const ModelOptions& o) {
   Builder builder(graph, o.dtype, o.training);
   const zoo::Heads heads = network.build(builder, model.images, o);
   const float smoothing = o.training ? o.label_smoothing : 0;
-  model.logits = heads.logits;
-  model.loss = builder.cross_entropy(heads.logits, model.labels, smoothing);
+  model.logits = builder.to_f32(heads.logits);
+  model.loss = builder.cross_entropy(model.logits, model.labels, smoothing);
   for (const zoo::SideClassifier& side : heads.sides) {
     const ValueId loss = builder.cross_entropy(side.logits, model.labels, smoothing);
     model.loss = builder.add(model.loss, builder.scale(loss, side.weight));

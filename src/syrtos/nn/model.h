@@ -45,7 +45,7 @@ struct Model {
   graph::Graph graph;
   ValueId images = graph::kNone;               ///< input "images": [N,C,H,W] in the compute type
   ValueId labels = graph::kNone;               ///< input "labels": [N] s32
-  ValueId logits = graph::kNone;               ///< output "logits": [N,classes]
+  ValueId logits = graph::kNone;               ///< output "logits": [N,classes] f32
   ValueId loss = graph::kNone;                 ///< output "loss": [1] f32, the mean over the batch
   std::vector<NamedInitializer> initializers;  ///< of every parameter and state
 };

@@ -12,7 +12,7 @@ namespace {
 int64_t ceil_padding(int64_t extent, int64_t kernel, int64_t stride, int64_t pad_begin,
                      int64_t pad_end) {
   const int64_t span = extent + pad_begin + pad_end - kernel;
-  if (span < 0) return pad_end;
+  if (span <= -stride) return pad_end;  // not even part of a window
   int64_t outputs = (span + stride - 1) / stride + 1;
   if ((outputs - 1) * stride >= extent + pad_begin) --outputs;
   return std::max(pad_end, (outputs - 1) * stride + kernel - extent - pad_begin);

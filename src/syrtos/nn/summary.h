@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "syrtos/nn/model.h"
+
+namespace syrtos::nn {
+
+/// One layer of a network: operations that stand together under one name.
+struct LayerSummary {
+  std::string name;       ///< "layer1.0.conv1"
+  std::string operation;  ///< "conv"
+  Shape output = {};      ///< of one image
+  int64_t parameters = 0;
+  int64_t multiply_adds = 0;  ///< of one image
+};
+
+struct ModelSummary {
+  std::string name;
+  Shape input;  ///< of one image
+  int64_t classes = 0;
+  int64_t parameters = 0;
+  int64_t multiply_adds = 0;
+  std::vector<LayerSummary> layers;
+};
+
+ModelSummary summarize(const Model& model);
+
+/// Options with which a network has the size its source gives.
+ModelOptions default_options(const ModelInfo& info);
+
+/// All networks at their default input: name, parameters, multiply-adds, input, what it is.
+std::string models_table();
+/// One network, layer by layer.
+std::string model_table(std::string_view name, const ModelOptions& options);
+
+}  // namespace syrtos::nn
