@@ -141,8 +141,8 @@ void expect_correct(const ConvWgrad& p, const std::vector<float>& x, const std::
           const bool real = o < p.out_c && i < p.in_c;
           const double want =
               real ? expected.weights[((o * p.in_c + i) * p.kernel_h + h) * p.kernel_w + w] : 0;
-          const bool good = real ? std::abs(out.weights[at] - want) <= tolerance
-                                 : out.weights[at] == 0;
+          const bool good =
+              real ? std::abs(out.weights[at] - want) <= tolerance : out.weights[at] == 0;
           if (!good && ++wrong < 5) {
             ADD_FAILURE() << "o " << o << " i " << i << " h " << h << " w " << w << ": "
                           << out.weights[at] << " instead of " << want;
@@ -168,8 +168,8 @@ void check_shape(ConvWgrad p) {
   std::vector<WgradLayout> layouts = {layout(16, 1), layout(48, 1), layout(p.out_c, 1),
                                       layout(64, 2), layout(32, 2), layout(p.out_c, 2),
                                       layout(10, 2)};
-  WgradLayout amx = blocked_wgrad_layout(p.out_c, (p.in_c + 31) / 32 * 32, p.kernel_h, p.kernel_w,
-                                         64, 2);
+  WgradLayout amx =
+      blocked_wgrad_layout(p.out_c, (p.in_c + 31) / 32 * 32, p.kernel_h, p.kernel_w, 64, 2);
   layouts.push_back(amx);
   WgradLayout columns_first = layout(16, 1);  // [o / 16][w][h][i][16]
   columns_first.stride_h = columns_first.stride_w;
@@ -255,9 +255,7 @@ TEST(ConvWgrad, KernelsReachingFarBeyondTheImage) {
   check_shape(square(2, 2, 16, {2, 7, 2, 1, 5, 5}));
 }
 
-TEST(ConvWgrad, ManyBlocksOfImages) {
-  check_shape(square(7, 128, 96, {32, 1, 1, 1, 0, 0}));
-}
+TEST(ConvWgrad, ManyBlocksOfImages) { check_shape(square(7, 128, 96, {32, 1, 1, 1, 0, 0})); }
 
 TEST(ConvWgrad, BandsOfOneLargeImage) {
   check_shape(shape(1, 64, 48, {71, 3, 2, 1, 1, 1}, {130, 3, 2, 1, 1, 1}));

@@ -42,8 +42,8 @@ void plan_panels(const ConvWgrad& p, Isa isa, WgradPlan& plan) {
   plan.lanes = tile.lanes;
   plan.row_c = ceil_div(p.in_c, unit) * unit;
   // Few channels leave the register tile empty: the kernel's columns fill it up.
-  plan.folded = p.kernel_w > 1 && p.in_c <= tile.max_rows / 2 &&
-                p.kernel_w * plan.row_c <= kWgradMaxFolded;
+  plan.folded =
+      p.kernel_w > 1 && p.in_c <= tile.max_rows / 2 && p.kernel_w * plan.row_c <= kWgradMaxFolded;
   plan.taps_w = plan.folded ? 1 : p.kernel_w;
   plan.rows = plan.folded ? p.kernel_w * plan.row_c : plan.row_c;
   plan.i_panels = ceil_div(plan.rows / unit, tile.max_rows / unit);
@@ -96,16 +96,15 @@ WgradPlan make_plan(const ConvWgrad& p, Isa isa) {
   plan.y_offset = align64(plan.groups * plan.i_panels * plan.x_panel * 4);
   plan.partial_offset = plan.y_offset + align64(plan.groups * plan.o_panels * plan.y_panel * 4);
   plan.bias_offset = plan.partial_offset + (plan.groups - 1) * align64(plan.span * 4);
-  plan.bytes = plan.bias_offset +
-               align64(int64_t{plan.threads} * plan.o_panels * plan.y_width * 4);
+  plan.bytes = plan.bias_offset + align64(int64_t{plan.threads} * plan.o_panels * plan.y_width * 4);
   return plan;
 }
 
 // Padding of o beyond the last whole vector and of i beyond the last whole pack: no tile covers it.
 void zero_padding(const ConvWgrad& p, const WgradPlan& plan, float* diff_weights) {
   const WgradLayout& l = p.layout;
-  const int64_t o_done = std::min<int64_t>(int64_t{ceil_div(p.out_c, plan.lanes)} * plan.lanes,
-                                           l.padded_o);
+  const int64_t o_done =
+      std::min<int64_t>(int64_t{ceil_div(p.out_c, plan.lanes)} * plan.lanes, l.padded_o);
   const int64_t i_done = plan.row_c;
   if (o_done == l.padded_o && i_done == l.padded_i) return;
   const int64_t i_packs = l.padded_i / l.i_pack;
@@ -175,14 +174,26 @@ void conv_wgrad(const ConvWgrad& problem, const void* src, const void* diff_dst,
                 float* diff_weights, float* diff_bias, void* scratch, Isa isa) {
   WgradPlan plan = make_plan(problem, isa);
   if (reinterpret_cast<uintptr_t>(diff_weights) % 64 != 0) plan.stream = false;
-  const WgradArgs args{&problem,     &plan,     src, diff_dst,
-                       diff_weights, diff_bias, static_cast<char*>(scratch)};
+  const WgradArgs args{
+      &problem, &plan, src, diff_dst, diff_weights, diff_bias, static_cast<char*>(scratch)};
+#if defined(__x86_64__)
   switch (isa) {
-    case Isa::generic: generic::conv_wgrad_run(args); break;
-    case Isa::avx2: avx2::conv_wgrad_run(args); break;
-    case Isa::avx512: avx512::conv_wgrad_run(args); break;
-    case Isa::avx512_bf16: avx512_bf16::conv_wgrad_run(args); break;
+    case Isa::generic:
+      generic::conv_wgrad_run(args);
+      break;
+    case Isa::avx2:
+      avx2::conv_wgrad_run(args);
+      break;
+    case Isa::avx512:
+      avx512::conv_wgrad_run(args);
+      break;
+    case Isa::avx512_bf16:
+      avx512_bf16::conv_wgrad_run(args);
+      break;
   }
+#else
+  generic::conv_wgrad_run(args);
+#endif
   if (plan.groups > 1) add_partials(plan, diff_weights, args.scratch);
   zero_padding(problem, plan, diff_weights);
 }

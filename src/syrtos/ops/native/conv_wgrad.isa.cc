@@ -122,8 +122,8 @@ void pack_block(const Run& run, const Block& block, int group, int thread, int t
     for (int oh = block.oh_begin; oh < block.oh_end; ++oh, at += y_unit) {
       if (at < begin || at >= end) continue;
       pack_diff_dst_line<kSource>(p, plan, run.args.diff_dst, block, oh, chunk * y_grain,
-                                  least((chunk + 1) * y_grain, plan.o_panels),
-                                  run.y_block(group), bias);
+                                  least((chunk + 1) * y_grain, plan.o_panels), run.y_block(group),
+                                  bias);
     }
   }
 }
@@ -165,12 +165,13 @@ void compute_block(const Run& run, const Block& block, int group, bool accumulat
     lines += taps_h[kh].end - taps_h[kh].begin;
   }
   for (int kw = 0; kw < plan.taps_w; ++kw) {
-    taps_w[kw] = plan.folded ? Span{0, p.out_w}
-                             : valid_outputs(kw * p.dilation_w - p.pad_left, p.in_w, p.stride_w, 0,
-                                             p.out_w);
+    taps_w[kw] =
+        plan.folded ? Span{0, p.out_w}
+                    : valid_outputs(kw * p.dilation_w - p.pad_left, p.in_w, p.stride_w, 0, p.out_w);
     columns += taps_w[kw].end - taps_w[kw].begin;
   }
-  const int64_t cost_of_pair = lines * columns * block.words + p.kernel_h * plan.taps_w * kStoreCost;
+  const int64_t cost_of_pair =
+      lines * columns * block.words + p.kernel_h * plan.taps_w * kStoreCost;
   const int64_t total = cost_of_pair * plan.o_panels * plan.i_panels;
   const int64_t begin = total * member / members;
   const int64_t end = total * (member + 1) / members;
@@ -215,8 +216,8 @@ void compute_block(const Run& run, const Block& block, int group, bool accumulat
             job.lines = 1;
           }
         }
-        job.out = run.out(group) + kh * p.layout.stride_h +
-                  (plan.folded ? 0 : kw * p.layout.stride_w);
+        job.out =
+            run.out(group) + kh * p.layout.stride_h + (plan.folded ? 0 : kw * p.layout.stride_w);
         job.stream = plan.stream;
         function(job, plan.x_width);
       }

@@ -131,8 +131,7 @@ void pack_src_line(const ConvWgrad& p, const WgradPlan& plan, const void* src, c
   const int64_t line = int64_t{h - block.h_begin} * plan.x_cols;
   const bool all = p.dilation_w == 1 && p.kernel_w >= p.stride_w;
   for (int w = 0; w < p.in_w; ++w) {
-    if (!all &&
-        !touched(w, p.pad_left, p.kernel_w, p.dilation_w, p.stride_w, 0, p.out_w)) {
+    if (!all && !touched(w, p.pad_left, p.kernel_w, p.dilation_w, p.stride_w, 0, p.out_w)) {
       continue;
     }
     const int64_t pixel = line + packed_column(w, p.in_w, p.stride_w);

@@ -20,10 +20,13 @@ struct WgradTile {
 
 constexpr WgradTile wgrad_tile(Isa isa) {
   switch (isa) {
-    case Isa::generic: return {4, 4};
-    case Isa::avx2: return {8, 6};
+    case Isa::generic:
+      return {4, 4};
+    case Isa::avx2:
+      return {8, 6};
     case Isa::avx512:
-    case Isa::avx512_bf16: return {16, 14};
+    case Isa::avx512_bf16:
+      return {16, 14};
   }
   return {4, 4};
 }

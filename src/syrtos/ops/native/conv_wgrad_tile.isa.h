@@ -32,7 +32,7 @@ constexpr bool kHasPairs = true;
 constexpr bool kHasPairs = false;
 #endif
 
-typedef float Vec __attribute__((vector_size(4 * kLanes)));
+using Vec __attribute__((vector_size(4 * kLanes))) = float;
 
 inline Vec load(const float* at) {
   Vec v;
@@ -72,10 +72,10 @@ struct TileJob {
   int run;
   int64_t x_line;  // words from line to line
   int64_t y_line;
-  float* out;              // diff_weights or a partial of it, at the tap
-  int64_t row_at[16];      // where each row and each vector of columns lies
+  float* out;          // diff_weights or a partial of it, at the tap
+  int64_t row_at[16];  // where each row and each vector of columns lies
   int64_t column_at[2];
-  int o_begin;             // first column, for layouts that break up vectors
+  int o_begin;  // first column, for layouts that break up vectors
   const WgradLayout* layout;
   bool accumulate;  // add to what an earlier block left
   bool whole;       // each vector of columns is contiguous, i_pack aside
