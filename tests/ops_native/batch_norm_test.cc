@@ -35,9 +35,9 @@ Doubles to_doubles(const TestTensor& t) {
 struct Size {
   int64_t rows, channels;
 };
-const Size kSizes[] = {{1, 5},      {2, 1},     {1000, 1},  {777, 3},   {300, 6},  {513, 16},
-                       {259, 17},   {1001, 64}, {210, 100}, {42, 2048}, {7, 300},  {272, 512},
-                       {900, 130},  {2001, 33}, {40, 1000}, {1700, 256}};
+const Size kSizes[] = {{1, 5},     {2, 1},     {1000, 1},  {777, 3},   {300, 6}, {513, 16},
+                       {259, 17},  {1001, 64}, {210, 100}, {42, 2048}, {7, 300}, {272, 512},
+                       {900, 130}, {2001, 33}, {40, 1000}, {1700, 256}};
 
 // Runs one training step of one size and compares everything with the formulas in doubles.
 void check_training(DType dtype, Size size, bool relu, bool add, double mean, double deviation) {
@@ -98,18 +98,17 @@ void check_training(DType dtype, Size size, bool relu, bool add, double mean, do
   for (int alias = 0; alias < 3; ++alias) {
     TestTensor gradient(dy), dx(dtype, n), dresidual(dtype, n);
     TestTensor dgamma(DType::f32, channels), dbeta(DType::f32, channels);
-    void* dres_out = alias == 1 || !add ? nullptr
-                     : alias == 2       ? gradient.data()
-                                        : dresidual.data();
+    void* dres_out = alias == 1 || !add ? nullptr : alias == 2 ? gradient.data() : dresidual.data();
     const bool dx_in_place = alias == 1;
-    batch_norm_backward(shape,
-                        {x.data(), y.data(), gradient.data(), gamma.f32(), batch_mean.f32(),
-                         inv_std.f32(), relu, dx_in_place ? gradient.data() : dx.data(),
-                         dgamma.f32(), dbeta.f32(), dres_out},
-                        scratch.data());
+    batch_norm_backward(
+        shape,
+        {x.data(), y.data(), gradient.data(), gamma.f32(), batch_mean.f32(), inv_std.f32(), relu,
+         dx_in_place ? gradient.data() : dx.data(), dgamma.f32(), dbeta.f32(), dres_out},
+        scratch.data());
     expect_near(dbeta, want_dbeta, 1e-6, scale);
     expect_near(dgamma, want_dgamma, 1e-6, scale * 3);
-    expect_near(dx_in_place ? gradient : dx, want_dx, 2e-6, *std::max_element(is.begin(), is.end()));
+    expect_near(dx_in_place ? gradient : dx, want_dx, 2e-6,
+                *std::max_element(is.begin(), is.end()));
     if (dres_out != nullptr) expect_near(alias == 2 ? gradient : dresidual, g, 0);
   }
 }

@@ -49,11 +49,14 @@ void check_unary(DType dtype, void (*function)(DType, int64_t, const void*, void
 }
 
 TEST_P(ElementwiseTest, UnaryFunctionsMatchTheStandardLibrary) {
-  check_unary(dtype(), relu, [](double x) { return x < 0 ? 0 : x; }, 0, 3);
+  check_unary(
+      dtype(), relu, [](double x) { return x < 0 ? 0 : x; }, 0, 3);
   for (const double deviation : {0.01, 1.0, 20.0}) {
-    check_unary(dtype(), sigmoid, [](double x) { return x < -87 ? 0 : 1 / (1 + std::exp(-x)); },
-                deviation < 5 ? 2e-7 : 3e-7, deviation);
-    check_unary(dtype(), tanh, [](double x) { return std::tanh(x); }, 2e-7, deviation);
+    check_unary(
+        dtype(), sigmoid, [](double x) { return x < -87 ? 0 : 1 / (1 + std::exp(-x)); },
+        deviation < 5 ? 2e-7 : 3e-7, deviation);
+    check_unary(
+        dtype(), tanh, [](double x) { return std::tanh(x); }, 2e-7, deviation);
   }
 }
 
@@ -71,13 +74,18 @@ void check_binary(DType dtype, void (*function)(DType, int64_t, const void*, con
 }
 
 TEST_P(ElementwiseTest, BinaryFunctionsMatchTheirFormulas) {
-  check_binary(dtype(), add, [](double a, double b) { return a + b; }, 1e-7);
-  check_binary(dtype(), add_relu, [](double a, double b) { return std::max(a + b, 0.0); }, 1e-7);
-  check_binary(dtype(), multiply, [](double a, double b) { return a * b; }, 1e-7);
-  check_binary(dtype(), relu_backward, [](double y, double d) { return y > 0 ? d : 0; }, 0);
-  check_binary(dtype(), sigmoid_backward, [](double y, double d) { return d * y * (1 - y); },
-               1e-6);
-  check_binary(dtype(), tanh_backward, [](double y, double d) { return d * (1 - y * y); }, 1e-6);
+  check_binary(
+      dtype(), add, [](double a, double b) { return a + b; }, 1e-7);
+  check_binary(
+      dtype(), add_relu, [](double a, double b) { return std::max(a + b, 0.0); }, 1e-7);
+  check_binary(
+      dtype(), multiply, [](double a, double b) { return a * b; }, 1e-7);
+  check_binary(
+      dtype(), relu_backward, [](double y, double d) { return y > 0 ? d : 0; }, 0);
+  check_binary(
+      dtype(), sigmoid_backward, [](double y, double d) { return d * y * (1 - y); }, 1e-6);
+  check_binary(
+      dtype(), tanh_backward, [](double y, double d) { return d * (1 - y * y); }, 1e-6);
 }
 
 TEST_P(ElementwiseTest, ScaleFillAndSumsOfManyMatchTheirFormulas) {

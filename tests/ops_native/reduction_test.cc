@@ -61,7 +61,8 @@ TEST_P(ReductionTest, ReordersAndBackAreExactAcrossTypes) {
         for (int64_t b = 0; b < batch; ++b) {
           for (int64_t c = 0; c < channels; ++c) {
             for (int64_t p = 0; p < pixels; ++p) {
-              ASSERT_EQ(last[(b * pixels + p) * channels + c], plain[(b * channels + c) * pixels + p]);
+              ASSERT_EQ(last[(b * pixels + p) * channels + c],
+                        plain[(b * channels + c) * pixels + p]);
             }
           }
         }

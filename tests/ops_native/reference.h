@@ -106,8 +106,7 @@ struct Case {
   int threads;
 };
 inline std::string name_of(const testing::TestParamInfo<Case>& info) {
-  return std::string(to_string(info.param.dtype)) + "_threads" +
-         std::to_string(info.param.threads);
+  return std::string(to_string(info.param.dtype)) + "_threads" + std::to_string(info.param.threads);
 }
 class NativeTest : public testing::TestWithParam<Case> {
  protected:

@@ -13,9 +13,9 @@
 namespace syrtos::ops::native {
 namespace {
 
-constexpr int64_t kChannelGrain = 64;        // a multiple of every tile and of the padding
-constexpr int64_t kSlabBytes = 768 << 10;    // what a thread re-reads should fit into L2
-constexpr int64_t kSerialBelow = 8 << 10;    // elements that are not worth waking threads
+constexpr int64_t kChannelGrain = 64;      // a multiple of every tile and of the padding
+constexpr int64_t kSlabBytes = 768 << 10;  // what a thread re-reads should fit into L2
+constexpr int64_t kSerialBelow = 8 << 10;  // elements that are not worth waking threads
 
 const BatchNormKernels& kernels() {
   static const BatchNormKernels& table = SYRTOS_SELECT_KERNELS(batch_norm_kernels);
@@ -188,12 +188,11 @@ void batch_norm_forward_inference(const BatchNormShape& shape,
   check(shape, memory);
   const Scratch scratch(memory, shape.channels);
   auto [inv_std, scale, unused1, unused2] = scratch.floats;
-  kernels().scale_of(0, shape.channels, args.running_var, args.epsilon, args.gamma, inv_std,
-                     scale);
+  kernels().scale_of(0, shape.channels, args.running_var, args.epsilon, args.gamma, inv_std, scale);
   const BatchNormFactors factors{args.running_mean, scale, nullptr, args.beta};
   one_pass(shape, [&](const BatchNormPart& part) {
     kernels().normalize[index_of(shape.dtype)](part, factors, args.src, args.residual, args.relu,
-                                                 args.dst);
+                                               args.dst);
   });
 }
 
@@ -207,8 +206,7 @@ void batch_norm_backward_frozen(const BatchNormShape& shape, const BatchNormBack
   backward(shape, args, true, scratch);
 }
 
-void batch_norm_inv_std(int64_t channels, const float* running_var, float epsilon,
-                        float* inv_std) {
+void batch_norm_inv_std(int64_t channels, const float* running_var, float epsilon, float* inv_std) {
   kernels().scale_of(0, channels, running_var, epsilon, nullptr, inv_std, nullptr);
 }
 

@@ -71,8 +71,7 @@ struct BatchNormBackward {
   float* diff_beta;     ///< overwritten
   void* diff_residual;  ///< may be null; may be diff_dst
 };
-void batch_norm_backward(const BatchNormShape& shape, const BatchNormBackward& args,
-                         void* scratch);
+void batch_norm_backward(const BatchNormShape& shape, const BatchNormBackward& args, void* scratch);
 
 /// The same for statistics that are constants (mean = running_mean and
 /// inv_std = 1 / sqrt(running_var + epsilon)): diff_src = gamma * inv_std * g.

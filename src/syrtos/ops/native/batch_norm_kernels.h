@@ -47,9 +47,9 @@ struct BatchNormKernels {
                                    const void* src, const void* residual, bool relu, void* dst);
   /// Sums of the gradient and of gradient * (src - mean), the gradient masked by dst unless null,
   /// and then also written to diff_residual unless null.
-  void (*backward_sums[kElementTypes])(const BatchNormPart& part, const void* src,
-                                       const void* dst, const void* diff_dst, const float* mean,
-                                       void* diff_residual, double* sum, double* product_sum);
+  void (*backward_sums[kElementTypes])(const BatchNormPart& part, const void* src, const void* dst,
+                                       const void* diff_dst, const float* mean, void* diff_residual,
+                                       double* sum, double* product_sum);
   /// diff_gamma, diff_beta, and the factors of backward_data.
   void (*finish_backward)(const BatchNormFinish& finish, bool frozen, const float* gamma,
                           const float* inv_std, float* diff_gamma, float* diff_beta, float* scale,

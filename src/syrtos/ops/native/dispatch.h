@@ -20,10 +20,14 @@ template <typename Kernels>
 const Kernels& select_kernels(Isa isa, const Kernels& generic, const Kernels& avx2,
                               const Kernels& avx512, const Kernels& avx512_bf16) {
   switch (isa) {
-    case Isa::generic: return generic;
-    case Isa::avx2: return avx2;
-    case Isa::avx512: return avx512;
-    case Isa::avx512_bf16: return avx512_bf16;
+    case Isa::generic:
+      return generic;
+    case Isa::avx2:
+      return avx2;
+    case Isa::avx512:
+      return avx512;
+    case Isa::avx512_bf16:
+      return avx512_bf16;
   }
   return generic;
 }

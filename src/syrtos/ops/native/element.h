@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#if defined(__AVX512F__)
+#if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
@@ -29,8 +29,8 @@ typedef float Vec __attribute__((vector_size(kLanes * 4)));
 typedef int32_t IntVec __attribute__((vector_size(kLanes * 4)));
 typedef uint32_t UIntVec __attribute__((vector_size(kLanes * 4)));
 typedef uint16_t HalfVec __attribute__((vector_size(kLanes * 2)));
-typedef double DoubleVec __attribute__((vector_size(kLanes * 4)));      // kLanes / 2 doubles
-typedef float HalfFloatVec __attribute__((vector_size(kLanes * 2)));    // kLanes / 2 floats
+typedef double DoubleVec __attribute__((vector_size(kLanes * 4)));    // kLanes / 2 doubles
+typedef float HalfFloatVec __attribute__((vector_size(kLanes * 2)));  // kLanes / 2 floats
 
 /// An element of a bf16 tensor.
 struct Bf16 {

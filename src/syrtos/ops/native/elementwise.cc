@@ -7,8 +7,8 @@
 namespace syrtos::ops::native {
 namespace {
 
-constexpr int64_t kGrain = 256;               // shares begin at whole cache lines
-constexpr int64_t kSerialBelow = 16 << 10;    // elements that are not worth waking threads
+constexpr int64_t kGrain = 256;                  // shares begin at whole cache lines
+constexpr int64_t kSerialBelow = 16 << 10;       // elements that are not worth waking threads
 constexpr int64_t kSerialBelowCostly = 4 << 10;  // the same where each takes an exponential
 
 const ElementwiseKernels& kernels() {

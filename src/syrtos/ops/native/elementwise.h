@@ -5,12 +5,12 @@
 #include "syrtos/tensor/dtype.h"
 
 // Elementwise functions of dense tensors of n elements, f32 or bf16. dst may be any of the inputs.
-// Calls block until done, use the threads of syrtos/base/parallel.h and allocate nothing; results do
-// not depend on the number of threads.
+// Calls block until done, use the threads of syrtos/base/parallel.h and allocate nothing; results
+// do not depend on the number of threads.
 
 namespace syrtos::ops::native {
 
-void relu(DType dtype, int64_t n, const void* src, void* dst);      ///< NaN stays NaN
+void relu(DType dtype, int64_t n, const void* src, void* dst);  ///< NaN stays NaN
 void sigmoid(DType dtype, int64_t n, const void* src, void* dst);
 void tanh(DType dtype, int64_t n, const void* src, void* dst);
 

@@ -20,8 +20,9 @@ template <typename At>
   for (; i + kLanes <= n; i += kLanes) at(i, get, put);
   if (i < n) {
     const int rest = static_cast<int>(n - i);
-    at(i, [rest](const auto* p) { return load(p, rest); },
-       [rest](auto* p, Vec v) { store(p, v, rest); });
+    at(
+        i, [rest](const auto* p) { return load(p, rest); },
+        [rest](auto* p, Vec v) { store(p, v, rest); });
   }
 }
 
@@ -59,40 +60,44 @@ struct TanhBackward {
 
 template <typename Function, typename From, typename To>
 void unary(int64_t n, const void* src, void* dst) {
-  for_each_vector(n, [&](int64_t i, auto get, auto put) __attribute__((always_inline)) {
-    put(static_cast<To*>(dst) + i, Function::apply(get(static_cast<const From*>(src) + i)));
-  });
+  for_each_vector(
+      n, [&](int64_t i, auto get, auto put) __attribute__((always_inline)) {
+        put(static_cast<To*>(dst) + i, Function::apply(get(static_cast<const From*>(src) + i)));
+      });
 }
 
 template <typename Function, typename T>
 void binary(int64_t n, const void* a, const void* b, void* dst) {
-  for_each_vector(n, [&](int64_t i, auto get, auto put) __attribute__((always_inline)) {
-    put(static_cast<T*>(dst) + i, Function::apply(get(static_cast<const T*>(a) + i),
-                                                  get(static_cast<const T*>(b) + i)));
-  });
+  for_each_vector(
+      n, [&](int64_t i, auto get, auto put) __attribute__((always_inline)) {
+        put(static_cast<T*>(dst) + i,
+            Function::apply(get(static_cast<const T*>(a) + i), get(static_cast<const T*>(b) + i)));
+      });
 }
 
 template <typename T>
 void scale(int64_t n, const void* src, float factor, void* dst) {
-  for_each_vector(n, [&](int64_t i, auto get, auto put) __attribute__((always_inline)) {
-    put(static_cast<T*>(dst) + i, get(static_cast<const T*>(src) + i) * factor);
-  });
+  for_each_vector(
+      n, [&](int64_t i, auto get, auto put) __attribute__((always_inline)) {
+        put(static_cast<T*>(dst) + i, get(static_cast<const T*>(src) + i) * factor);
+      });
 }
 
 template <typename T>
 void fill(int64_t n, float value, void* dst) {
-  for_each_vector(n, [&](int64_t i, auto, auto put) __attribute__((always_inline)) {
-    put(static_cast<T*>(dst) + i, broadcast(value));
-  });
+  for_each_vector(
+      n, [&](int64_t i, auto, auto put)
+             __attribute__((always_inline)) { put(static_cast<T*>(dst) + i, broadcast(value)); });
 }
 
 template <typename T>
 void add_n(int64_t begin, int64_t end, int count, const void* const* src, void* dst) {
-  for_each_vector(end - begin, [&](int64_t i, auto get, auto put) __attribute__((always_inline)) {
-    Vec sum = get(static_cast<const T*>(src[0]) + begin + i);
-    for (int k = 1; k < count; ++k) sum += get(static_cast<const T*>(src[k]) + begin + i);
-    put(static_cast<T*>(dst) + begin + i, sum);
-  });
+  for_each_vector(
+      end - begin, [&](int64_t i, auto get, auto put) __attribute__((always_inline)) {
+        Vec sum = get(static_cast<const T*>(src[0]) + begin + i);
+        for (int k = 1; k < count; ++k) sum += get(static_cast<const T*>(src[k]) + begin + i);
+        put(static_cast<T*>(dst) + begin + i, sum);
+      });
 }
 
 template <typename T, bool kRelu>
@@ -100,18 +105,19 @@ void bias_add_rows(int64_t rows, int64_t channels, const void* src, const float*
   constexpr int64_t kGroup = 16;  // rows per tile: the bias stays in registers for a while
   for (int64_t first = 0; first < rows; first += kGroup) {
     const int64_t end = first + kGroup < rows ? first + kGroup : rows;
-    for_each_tile(0, channels, [&](auto tile) __attribute__((always_inline)) {
-      constexpr int kVectors = decltype(tile)::kVectors;
-      Vec offset[kVectors];
-      for (int v = 0; v < kVectors; ++v) offset[v] = tile.get(bias, v);
-      for (int64_t r = first; r < end; ++r) {
+    for_each_tile(
+        0, channels, [&](auto tile) __attribute__((always_inline)) {
+          constexpr int kVectors = decltype(tile)::kVectors;
+          Vec offset[kVectors];
+          for (int v = 0; v < kVectors; ++v) offset[v] = tile.get(bias, v);
+          for (int64_t r = first; r < end; ++r) {
 #pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) {
-          const Vec sum = tile.get(static_cast<const T*>(src) + r * channels, v) + offset[v];
-          tile.put(static_cast<T*>(dst) + r * channels, v, kRelu ? relu(sum) : sum);
-        }
-      }
-    });
+            for (int v = 0; v < kVectors; ++v) {
+              const Vec sum = tile.get(static_cast<const T*>(src) + r * channels, v) + offset[v];
+              tile.put(static_cast<T*>(dst) + r * channels, v, kRelu ? relu(sum) : sum);
+            }
+          }
+        });
   }
 }
 

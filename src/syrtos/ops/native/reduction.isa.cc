@@ -13,17 +13,18 @@ void column_sums(int64_t stride, int64_t row_begin, int64_t row_end, int64_t cha
   const int64_t group = channel_end - channel_begin <= 4 * kLanes ? 64 : 16;
   for (int64_t first = row_begin; first < row_end; first += group) {
     const int64_t end = first + group < row_end ? first + group : row_end;
-    for_each_tile(channel_begin, channel_end, [&](auto tile) __attribute__((always_inline)) {
-      constexpr int kVectors = decltype(tile)::kVectors;
-      Vec total[kVectors] = {};
-      for (int64_t r = first; r < end; ++r) {
+    for_each_tile(
+        channel_begin, channel_end, [&](auto tile) __attribute__((always_inline)) {
+          constexpr int kVectors = decltype(tile)::kVectors;
+          Vec total[kVectors] = {};
+          for (int64_t r = first; r < end; ++r) {
 #pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) {
-          total[v] += tile.get(static_cast<const T*>(src) + r * stride, v);
-        }
-      }
-      for (int v = 0; v < kVectors; ++v) tile.accumulate(sum, v, total[v]);
-    });
+            for (int v = 0; v < kVectors; ++v) {
+              total[v] += tile.get(static_cast<const T*>(src) + r * stride, v);
+            }
+          }
+          for (int v = 0; v < kVectors; ++v) tile.accumulate(sum, v, total[v]);
+        });
   }
 }
 

@@ -14,12 +14,12 @@ namespace syrtos::ops::native {
 void transpose(int64_t batch, int64_t rows, int64_t columns, DType src_dtype, const void* src,
                DType dst_dtype, void* dst);
 
-inline void plain_to_channels_last(int64_t batch, int64_t channels, int64_t pixels,
-                                   DType src_dtype, const void* src, DType dst_dtype, void* dst) {
+inline void plain_to_channels_last(int64_t batch, int64_t channels, int64_t pixels, DType src_dtype,
+                                   const void* src, DType dst_dtype, void* dst) {
   transpose(batch, channels, pixels, src_dtype, src, dst_dtype, dst);
 }
-inline void channels_last_to_plain(int64_t batch, int64_t channels, int64_t pixels,
-                                   DType src_dtype, const void* src, DType dst_dtype, void* dst) {
+inline void channels_last_to_plain(int64_t batch, int64_t channels, int64_t pixels, DType src_dtype,
+                                   const void* src, DType dst_dtype, void* dst) {
   transpose(batch, pixels, channels, src_dtype, src, dst_dtype, dst);
 }
 

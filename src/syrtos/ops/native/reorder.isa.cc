@@ -46,7 +46,7 @@ void transpose(int64_t rows, int64_t columns, int64_t column_begin, int64_t colu
         for (int i = 0; i < kLanes; ++i) store(to + i * rows, tile[i]);
       } else {
         for (int i = 0; i < kLanes; ++i) {
-          tile[i] = i >= height         ? Vec{}
+          tile[i] = i >= height       ? Vec{}
                     : width == kLanes ? load(from + i * columns)
                                       : load(from + i * columns, width);
         }
