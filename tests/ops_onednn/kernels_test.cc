@@ -10,6 +10,7 @@
 #include "syrtos/ops/arithmetic.h"
 #include "syrtos/ops/batch_norm.h"
 #include "syrtos/ops/bias.h"
+#include "syrtos/ops/cast.h"
 #include "syrtos/ops/concat.h"
 #include "syrtos/ops/conv.h"
 #include "syrtos/ops/dropout.h"
@@ -33,9 +34,14 @@ struct Context {
   Graph graph;
   DType dtype;
 
-  // A value that gradients flow to. Weights are parameters, and so are images in these tests.
-  ValueId parameter(const char* name, Shape shape) {
+  // Weights of convolutions and products: f32 gradients, whatever their type.
+  ValueId weights(const char* name, Shape shape) {
     return graph.add_parameter(name, {dtype, shape}, true);
+  }
+  // Activations are parameters in these tests, so that their gradients can be seen.
+  ValueId parameter(const char* name, Shape shape) {
+    const ValueId value = f32_parameter(name, shape);
+    return dtype == DType::f32 ? value : add(ops::Cast(dtype), {value});
   }
   ValueId f32_parameter(const char* name, Shape shape) {
     return graph.add_parameter(name, {DType::f32, shape}, false);
@@ -69,7 +75,7 @@ Case conv_case(std::string name, Shape src, Shape weights, ops::Window w, int64_
             ops::Conv conv;
             conv.window = w;
             conv.groups = groups;
-            return c.add(conv, {c.parameter("src", src), c.parameter("weights", weights)});
+            return c.add(conv, {c.parameter("src", src), c.weights("weights", weights)});
           }};
 }
 
@@ -107,7 +113,7 @@ Case conv_bias_relu_case(std::string name, Shape src, Shape weights, ops::Window
             ops::Conv conv;
             conv.window = w;
             const ValueId y =
-                c.add(conv, {c.parameter("src", src), c.parameter("weights", weights)});
+                c.add(conv, {c.parameter("src", src), c.weights("weights", weights)});
             const ValueId z = c.add(ops::BiasAdd(), {y, c.f32_parameter("bias", {weights[0]})});
             return c.add(ops::Activation(ops::ActivationKind::relu), {z});
           }};
@@ -144,7 +150,7 @@ Case matmul_case(std::string name, bool transpose_a, bool transpose_b) {
             matmul.transpose_a = transpose_a;
             matmul.transpose_b = transpose_b;
             return c.add(matmul, {c.parameter("a", transpose_a ? Shape{11, 5} : Shape{5, 11}),
-                                  c.parameter("b", transpose_b ? Shape{7, 11} : Shape{11, 7})});
+                                  c.weights("b", transpose_b ? Shape{7, 11} : Shape{11, 7})});
           }};
 }
 
@@ -170,7 +176,7 @@ std::vector<Case> cases() {
          ops::Conv conv;
          conv.window = window(2, 3, 2, 0);
          conv.window.pad_end = {1, 1};
-         return c.add(conv, {c.parameter("src", {2, 4, 8, 8}), c.parameter("w", {6, 4, 3, 3})});
+         return c.add(conv, {c.parameter("src", {2, 4, 8, 8}), c.weights("w", {6, 4, 3, 3})});
        }},
       conv_bias_relu_case("conv_bias_relu", {2, 6, 5, 5}, {16, 6, 3, 3}, window(2, 3, 1, 1)),
       matmul_case("matmul", false, false),
@@ -181,7 +187,7 @@ std::vector<Case> cases() {
        [](Context& c) {
          ops::MatMul matmul;
          matmul.transpose_b = true;
-         const ValueId y = c.add(matmul, {c.parameter("src", {5, 20}), c.parameter("w", {9, 20})});
+         const ValueId y = c.add(matmul, {c.parameter("src", {5, 20}), c.weights("w", {9, 20})});
          const ValueId z = c.add(ops::BiasAdd(), {y, c.f32_parameter("bias", {9})});
          return c.add(ops::Activation(ActivationKind::relu), {z});
        }},
@@ -367,7 +373,7 @@ TEST(Penalties, L2MatchesTheReference) {
     Context c{{}, dtype};
     ops::Conv conv;
     conv.window = window(2, 3, 1, 1);
-    const ValueId weights = c.parameter("weights", {16, 4, 3, 3});
+    const ValueId weights = c.weights("weights", {16, 4, 3, 3});
     const ValueId y = c.add(conv, {c.parameter("src", {2, 4, 5, 5}), weights});
     const ValueId target = c.graph.add_input("target", c.graph.type(y));
     const ValueId error = c.add(ops::HalfSquaredError(), {y, target});

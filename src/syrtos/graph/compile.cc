@@ -80,6 +80,8 @@ class Compiler {
     for (const ParameterGradient& pair : graph_.gradients()) {
       SYRTOS_CHECK(state(pair.gradient).parameter == kNone, "{} shares its gradient",
                    graph_.value(pair.parameter).name);
+      SYRTOS_CHECK(state(pair.gradient).type.dtype == DType::f32, "the gradient of {} is not f32",
+                   graph_.value(pair.parameter).name);
       state(pair.gradient).parameter = pair.parameter;
     }
   }

@@ -14,8 +14,20 @@ using ops::Layout;
 void to_plain(const Layout& layout, const float* packed, Tensor& plain) {
   if (layout.kind == Layout::Kind::opaque) {
     layout.opaque->unpack(packed, plain.as<float>());
-  } else {
-    std::memcpy(plain.as<float>(), packed, static_cast<size_t>(plain.elements()) * sizeof(float));
+    return;
+  }
+  for (int64_t i = 0; i < plain.elements(); ++i) {
+    plain.as<float>()[i] = packed[ops::offset_in(layout, plain.shape(), i)];
+  }
+}
+
+void from_plain(const Layout& layout, const Tensor& plain, float* packed) {
+  if (layout.kind == Layout::Kind::opaque) {
+    layout.opaque->pack(plain.as<float>(), packed);
+    return;
+  }
+  for (int64_t i = 0; i < plain.elements(); ++i) {
+    packed[ops::offset_in(layout, plain.shape(), i)] = plain.as<float>()[i];
   }
 }
 
@@ -97,11 +109,7 @@ void Parameters::set(std::string_view name, const Tensor& plain) {
   const ParameterSlot& s = slot(name);
   check_plain(name, s.type.shape, plain);
   float* packed = weights().data() + s.offset;
-  if (s.layout.kind == Layout::Kind::opaque) {
-    s.layout.opaque->pack(plain.as<float>(), packed);
-  } else {
-    std::memcpy(packed, plain.as<float>(), s.elements * sizeof(float));
-  }
+  from_plain(s.layout, plain, packed);
   if (!working().empty()) {
     BFloat16* copy = working().data() + s.offset;
     for (size_t i = 0; i < s.elements; ++i) copy[i] = BFloat16(packed[i]);

@@ -12,22 +12,9 @@ namespace syrtos::graph {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using ops::Layout;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// Position in memory of the element that is `index`-th in row-major order.
-int64_t offset_in(const Program::Placed& value, int64_t index) {
-  if (value.layout.kind != Layout::Kind::channels_last) return index;
-  const Shape& shape = value.type.shape;
-  const int64_t channels = shape[1];
-  const int64_t pixels = shape.elements_from(2);
-  const int64_t pixel = index % pixels;
-  const int64_t channel = index / pixels % channels;
-  const int64_t sample = index / (pixels * channels);
-  return (sample * pixels + pixel) * channels + channel;
 }
 
 float load(const Program::Placed& value, int64_t offset) {
@@ -121,7 +108,9 @@ void Program::set_input(std::string_view name, const Tensor& plain) {
                  to_string(plain.type()));
   }
   if (value.data == nullptr) return;  // the program does not use it
-  for (int64_t i = 0; i < plain.elements(); ++i) store(value, offset_in(value, i), plain.get(i));
+  for (int64_t i = 0; i < plain.elements(); ++i) {
+    store(value, ops::offset_in(value.layout, value.type.shape, i), plain.get(i));
+  }
 }
 
 Tensor Program::read(std::string_view name) const {
@@ -130,7 +119,7 @@ Tensor Program::read(std::string_view name) const {
     const Placed& value = placed(id);
     Tensor plain({DType::f32, value.type.shape});
     for (int64_t i = 0; i < plain.elements(); ++i) {
-      plain.as<float>()[i] = load(value, offset_in(value, i));
+      plain.as<float>()[i] = load(value, ops::offset_in(value.layout, value.type.shape, i));
     }
     return plain;
   }

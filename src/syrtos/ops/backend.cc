@@ -34,6 +34,15 @@ bool same_bytes(const Layout& a, const Layout& b, const TensorType& type) {
   return type.shape[1] == 1 || type.shape.elements_from(2) == 1;
 }
 
+int64_t offset_in(const Layout& layout, const Shape& shape, int64_t index) {
+  if (layout.kind != Layout::Kind::channels_last) return index;
+  const int64_t channels = shape[1];
+  const int64_t pixels = shape.elements_from(2);
+  const int64_t channel = index / pixels % channels;
+  const int64_t sample = index / (pixels * channels);
+  return (sample * pixels + index % pixels) * channels + channel;
+}
+
 Layout activation_layout(const Shape& shape) {
   return shape.rank() >= 3 ? Layout::channels_last() : Layout::plain();
 }

@@ -46,6 +46,9 @@ struct Layout {
 /// one channel or one pixel.
 bool same_bytes(const Layout& a, const Layout& b, const TensorType& type);
 
+/// Where the element that is `index`-th in row-major order lies; plain or channels-last only.
+int64_t offset_in(const Layout& layout, const Shape& shape, int64_t index);
+
 /// What activations lie in: channels-last from rank 3 on, else plain.
 Layout activation_layout(const Shape& shape);
 
