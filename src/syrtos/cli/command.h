@@ -1,0 +1,36 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "syrtos/base/config.h"
+#include "syrtos/base/cpu.h"
+
+namespace syrtos::cli {
+
+constexpr int kExitDone = 0;
+constexpr int kExitFailed = 1;   ///< the run failed or was interrupted
+constexpr int kExitRequest = 2;  ///< the request was wrong
+
+/// What commands may know about their surroundings.
+struct Context {
+  Environment environment;
+  CpuInfo cpu;
+  std::function<bool()> interrupted;  ///< Ctrl-C was pressed
+};
+
+/// A command that was chosen: what main calls after parsing. Returns the exit code.
+using Run = std::function<int(const Context&)>;
+
+// Each adds its command to the program and sets `run` when it is chosen.
+void add_train(CLI::App& app, Run& run);
+void add_eval(CLI::App& app, Run& run);
+void add_predict(CLI::App& app, Run& run);
+void add_models(CLI::App& app, Run& run);
+void add_probe(CLI::App& app, Run& run);
+void add_doctor(CLI::App& app, Run& run);
+
+/// The whole program. Prints errors itself.
+int run(int argc, char** argv);
+
+}  // namespace syrtos::cli

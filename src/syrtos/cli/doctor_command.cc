@@ -1,0 +1,61 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "syrtos/base/format.h"
+#include "syrtos/cli/command.h"
+#include "syrtos/train/doctor.h"
+
+namespace syrtos::cli {
+
+namespace {
+
+int run_doctor(bool as_json, const Context& context) {
+  const train::Diagnosis d = train::examine(context.cpu, context.environment.data_home);
+  if (as_json) {
+    nlohmann::json findings = nlohmann::json::array();
+    for (const train::Finding& finding : d.findings) {
+      findings.push_back(
+          {{"good", finding.good}, {"text", finding.text}, {"advice", finding.advice}});
+    }
+    const nlohmann::json json = {{"version", SYRTOS_VERSION},
+                                 {"cpu", d.cpu.model},
+                                 {"cores", d.cpu.cores},
+                                 {"memory_bytes", d.cpu.memory_bytes},
+                                 {"features", d.cpu.features},
+                                 {"kernels", to_string(d.isa)},
+                                 {"backend", d.backend},
+                                 {"precision", to_string(d.precision.dtype)},
+                                 {"precision_reason", d.precision.reason},
+                                 {"findings", findings}};
+    fmt::print("{}\n", json.dump());
+    return kExitDone;
+  }
+  fmt::print("syrtos     {}\n", SYRTOS_VERSION);
+  fmt::print("CPU        {}, {} core{}\n", d.cpu.model, d.cpu.cores, d.cpu.cores == 1 ? "" : "s");
+  fmt::print("features   {}\n", fmt::join(d.cpu.features, " "));
+  fmt::print("memory     {}\n", format_bytes(static_cast<double>(d.cpu.memory_bytes)));
+  fmt::print("kernels    {}, {}\n", d.backend, to_string(d.isa));
+  fmt::print("precision  {} ({})\n\n", to_string(d.precision.dtype), d.precision.reason);
+  for (const train::Finding& finding : d.findings) {
+    fmt::print("{}  {}{}{}\n", finding.good ? "ok     " : "missing", finding.text,
+               finding.advice.empty() ? "" : ": ", finding.advice);
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Run& run) {
+  auto as_json = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("doctor", "Look at this machine and what is missing");
+  command->add_flag("--json", *as_json, "print as JSON");
+  command->footer("Example:\n  syrtos doctor");
+  command->callback([as_json, &run] {
+    run = [as_json](const Context& context) { return run_doctor(*as_json, context); };
+  });
+}
+
+}  // namespace syrtos::cli

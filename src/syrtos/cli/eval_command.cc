@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "syrtos/base/format.h"
+#include "syrtos/cli/command.h"
+#include "syrtos/train/predict.h"
+
+namespace syrtos::cli {
+
+namespace {
+
+struct Options {
+  train::LoadOptions load;
+  bool json = false;
+};
+
+int run_eval(const Options& options, const Context& context) {
+  train::Predictor predictor(options.load, context.cpu, context.environment.data_home);
+  const train::Evaluation result = predictor.evaluate_test(context.interrupted);
+  if (context.interrupted()) {
+    fmt::print(stderr, "interrupted after {} samples\n", result.samples);
+    return kExitFailed;
+  }
+  if (options.json) {
+    const nlohmann::json json = {{"checkpoint", predictor.checkpoint().string()},
+                                 {"network", predictor.description().network},
+                                 {"data", predictor.description().data},
+                                 {"precision", to_string(predictor.precision().dtype)},
+                                 {"samples", result.samples},
+                                 {"loss", result.loss},
+                                 {"accuracy", result.accuracy},
+                                 {"seconds", result.seconds}};
+    fmt::print("{}\n", json.dump());
+    return kExitDone;
+  }
+  fmt::print("{} ({}) on {}: {} test images, loss {:.4f}, accuracy {:.2f} %, {}\n",
+             predictor.description().network, predictor.checkpoint().string(),
+             predictor.description().data, format_count(result.samples), result.loss,
+             100 * result.accuracy, format_duration(result.seconds));
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_eval(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("eval", "Measure a trained network on test data");
+  command->add_option("RUN", options->load.checkpoint, "run directory or checkpoint")
+      ->required()
+      ->type_name("");
+  command->add_option("--data", options->load.data, "default: what it was trained on");
+  command->add_option("--precision", options->load.precision, "auto, f32 or bf16");
+  command->add_option("--threads", options->load.threads, "default: all cores");
+  command->add_option("--batch", options->load.batch, "samples at a time");
+  command->add_flag("--json", options->json, "print the result as JSON");
+  command->footer(
+      "Examples:\n"
+      "  syrtos eval runs/lenet5-20260101-120000\n"
+      "  syrtos eval runs/lenet5-20260101-120000/last.ckpt --precision f32 --json");
+  command->callback([options, &run] {
+    run = [options](const Context& context) { return run_eval(*options, context); };
+  });
+}
+
+}  // namespace syrtos::cli

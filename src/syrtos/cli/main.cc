@@ -1,0 +1,3 @@
+#include "syrtos/cli/command.h"
+
+int main(int argc, char** argv) { return syrtos::cli::run(argc, argv); }

@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "syrtos/cli/command.h"
+#include "syrtos/graph/passes.h"
+#include "syrtos/graph/print.h"
+#include "syrtos/nn/summary.h"
+#include "syrtos/train/network.h"
+#include "syrtos/train/resolve.h"
+
+namespace syrtos::cli {
+
+namespace {
+
+using nlohmann::json;
+
+struct Options {
+  std::string name;
+  std::string input = "auto";
+  std::string shortcut = "projection";
+  std::string precision = "f32";
+  int64_t classes = train::kUnset;
+  int64_t batch = 1;
+  bool json = false;
+  bool dot = false;
+  bool optimised = false;
+  bool compiled = false;
+};
+
+nn::ModelOptions model_options(const Options& options, const Context& context) {
+  nn::ModelOptions result = nn::default_options(nn::model_info(options.name));
+  const train::ImageSize size = train::parse_image_size(options.input);
+  if (size.height > 0) {
+    result.height = size.height;
+    result.width = size.width;
+  }
+  if (options.classes != train::kUnset) result.classes = options.classes;
+  result.batch = options.batch;
+  result.shortcut = train::parse_shortcut(options.shortcut);
+  result.dtype = train::choose_precision(options.precision, context.cpu).dtype;
+  return result;
+}
+
+json to_json(const Shape& shape) { return std::vector<int64_t>(shape.begin(), shape.end()); }
+
+json to_json(const nn::ModelSummary& summary) {
+  return {{"name", summary.name},
+          {"input", to_json(summary.input)},
+          {"classes", summary.classes},
+          {"parameters", summary.parameters},
+          {"multiply_adds", summary.multiply_adds}};
+}
+
+int list_models(const Options& options) {
+  if (!options.json) {
+    fmt::print("{}", nn::models_table());
+    return kExitDone;
+  }
+  json list = json::array();
+  for (const nn::ModelInfo& info : nn::model_list()) {
+    json entry = to_json(nn::summarize(nn::build_model(info.name, nn::default_options(info))));
+    entry["description"] = info.description;
+    entry["source"] = info.source;
+    list.push_back(entry);
+  }
+  fmt::print("{}\n", list.dump());
+  return kExitDone;
+}
+
+int show_model(const Options& options, const Context& context) {
+  const nn::ModelOptions model = model_options(options, context);
+  if (!options.json) {
+    fmt::print("{}", nn::model_table(options.name, model));
+    return kExitDone;
+  }
+  const nn::ModelSummary summary = nn::summarize(nn::build_model(options.name, model));
+  json result = to_json(summary);
+  result["layers"] = json::array();
+  for (const nn::LayerSummary& layer : summary.layers) {
+    result["layers"].push_back({{"name", layer.name},
+                                {"operation", layer.operation},
+                                {"output", to_json(layer.output)},
+                                {"parameters", layer.parameters},
+                                {"multiply_adds", layer.multiply_adds}});
+  }
+  fmt::print("{}\n", result.dump());
+  return kExitDone;
+}
+
+int print_graph(const Options& options, const Context& context) {
+  const nn::ModelOptions model_with = model_options(options, context);
+  if (options.compiled) {
+    train::Network network(options.name, model_with, train::Network::Use::training);
+    fmt::print("{}", network.training().program().to_table());
+    return kExitDone;
+  }
+  nn::Model model = nn::build_model(options.name, model_with);
+  graph::add_gradients(model.graph, model.loss);
+  if (options.optimised) graph::optimise(model.graph);
+  fmt::print("{}", options.dot ? graph::to_dot(model.graph) : graph::to_table(model.graph));
+  return kExitDone;
+}
+
+void add_model_options(CLI::App& command, Options& options) {
+  command.add_option("NAME", options.name, "network")->required()->type_name("");
+  command.add_option("--input", options.input, "image size, 32 or 48x64");
+  command.add_option("--classes", options.classes, "number of classes");
+  command.add_option("--shortcut", options.shortcut, "of residual blocks: projection or padded");
+}
+
+}  // namespace
+
+void add_models(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("models", "List the networks, or show one");
+  command->require_subcommand(0, 1);
+  command->add_flag("--json", options->json, "print as JSON");
+  command->footer(
+      "Examples:\n"
+      "  syrtos models\n"
+      "  syrtos models show resnet18 --classes 1000 --input 224\n"
+      "  syrtos models graph lenet5 --optimised --dot | dot -Tsvg > lenet5.svg");
+  command->callback([options, command, &run] {
+    if (!command->get_subcommands().empty()) return;
+    run = [options](const Context&) { return list_models(*options); };
+  });
+
+  CLI::App* show = command->add_subcommand("show", "Print the layers of a network");
+  add_model_options(*show, *options);
+  show->add_flag("--json", options->json, "print as JSON");
+  show->footer("Example:\n  syrtos models show resnet50 --classes 10 --input 64");
+  show->callback([options, &run] {
+    run = [options](const Context& context) { return show_model(*options, context); };
+  });
+
+  CLI::App* graph = command->add_subcommand("graph", "Print the operations of a training step");
+  add_model_options(*graph, *options);
+  graph->add_option("--batch", options->batch, "samples per step");
+  graph->add_option("--precision", options->precision, "auto, f32 or bf16");
+  graph->add_flag("--dot", options->dot, "for Graphviz");
+  graph->add_flag("--optimised,--optimized", options->optimised, "after the passes");
+  graph->add_flag("--compiled", options->compiled, "the kernels that run, with layouts and memory");
+  graph->footer(
+      "Examples:\n"
+      "  syrtos models graph lenet5\n"
+      "  syrtos models graph resnet18 --optimised --dot | dot -Tsvg > resnet18.svg");
+  graph->callback([options, &run] {
+    run = [options](const Context& context) { return print_graph(*options, context); };
+  });
+}
+
+}  // namespace syrtos::cli

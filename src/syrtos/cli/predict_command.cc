@@ -1,0 +1,76 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "syrtos/cli/command.h"
+#include "syrtos/train/predict.h"
+
+namespace syrtos::cli {
+
+namespace {
+
+constexpr size_t kShown = 3;
+
+struct Options {
+  train::LoadOptions load;
+  std::vector<std::string> images;
+  bool json = false;
+};
+
+// The most likely classes, best first.
+std::vector<size_t> ranked(const std::vector<double>& probabilities) {
+  std::vector<size_t> order(probabilities.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return probabilities[a] > probabilities[b]; });
+  order.resize(std::min(order.size(), kShown));
+  return order;
+}
+
+int run_predict(Options options, const Context& context) {
+  options.load.batch = 1;
+  train::Predictor predictor(options.load, context.cpu, context.environment.data_home);
+  nlohmann::json results = nlohmann::json::array();
+  for (const std::string& image : options.images) {
+    const std::vector<double> probabilities = predictor.predict(image);
+    nlohmann::json classes = nlohmann::json::array();
+    std::string line;
+    for (const size_t k : ranked(probabilities)) {
+      classes.push_back({{"class", k}, {"probability", probabilities[k]}});
+      line += fmt::format("  {} ({:.1f} %)", k, 100 * probabilities[k]);
+    }
+    results.push_back({{"image", image}, {"top", classes}});
+    if (!options.json) fmt::print("{}:{}\n", image, line);
+  }
+  if (options.json) fmt::print("{}\n", results.dump());
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("predict", "Classify images with a trained network");
+  command->add_option("RUN", options->load.checkpoint, "run directory or checkpoint")
+      ->required()
+      ->type_name("");
+  command->add_option("IMAGE", options->images, "PGM or PPM file, or mnist:INDEX of the test set")
+      ->required()
+      ->type_name("");
+  command->add_option("--data", options->load.data, "where mnist:INDEX is");
+  command->add_option("--precision", options->load.precision, "auto, f32 or bf16");
+  command->add_option("--threads", options->load.threads, "default: all cores");
+  command->add_flag("--json", options->json, "print the result as JSON");
+  command->footer(
+      "Examples:\n"
+      "  syrtos predict runs/lenet5-20260101-120000 mnist:0 mnist:1\n"
+      "  syrtos predict runs/lenet5-20260101-120000/best.ckpt digit.pgm --json");
+  command->callback([options, &run] {
+    run = [options](const Context& context) { return run_predict(*options, context); };
+  });
+}
+
+}  // namespace syrtos::cli

@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "syrtos/base/format.h"
+#include "syrtos/cli/command.h"
+#include "syrtos/train/probe.h"
+
+namespace syrtos::cli {
+
+namespace {
+
+using nlohmann::json;
+using train::ProbeGroup;
+using train::ProbeResult;
+
+constexpr size_t kShownKernels = 40;
+
+struct Options {
+  train::ProbeOptions probe;
+  bool json = false;
+};
+
+json to_json(const std::vector<ProbeGroup>& groups) {
+  json list = json::array();
+  for (const ProbeGroup& group : groups) {
+    list.push_back(
+        {{"name", group.name}, {"count", group.count}, {"ms", group.ms}, {"gflops", group.gflops}});
+  }
+  return list;
+}
+
+json to_json(const ProbeResult& r) {
+  json result = {{"network", r.network},
+                 {"parameters", r.parameters},
+                 {"batch", r.batch},
+                 {"input", {r.image[0], r.image[1], r.image[2]}},
+                 {"classes", r.classes},
+                 {"precision", to_string(r.precision.dtype)},
+                 {"threads", r.threads},
+                 {"steps", r.steps},
+                 {"t_step_ms", r.t_step_ms},
+                 {"t_forward_ms", r.t_forward_ms},
+                 {"t_backward_ms", r.t_backward_ms},
+                 {"t_update_ms", r.t_update_ms},
+                 {"gflops", r.gflops},
+                 {"peak_rss_mb", r.peak_rss_mb},
+                 {"arena_mb", r.arena_mb}};
+  if (!r.by_operation.empty()) {
+    result["by_operation"] = to_json(r.by_operation);
+    result["by_kernel"] = to_json(r.by_kernel);
+  }
+  return result;
+}
+
+void print_groups(const char* title, const std::vector<ProbeGroup>& groups, size_t shown) {
+  double total = 0;
+  for (const ProbeGroup& group : groups) total += group.ms;
+  fmt::print("\n{:>9}  {:>6}  {:>5}  {:>9}  {}\n", "ms", "share", "count", "GFLOP/s", title);
+  for (size_t i = 0; i < groups.size() && i < shown; ++i) {
+    const ProbeGroup& group = groups[i];
+    fmt::print("{:9.3f}  {:5.1f}%  {:5}  {:9.0f}  {}\n", group.ms, 100 * group.ms / total,
+               group.count, group.gflops, group.name);
+  }
+  if (groups.size() > shown) fmt::print("           and {} more\n", groups.size() - shown);
+}
+
+void print(const ProbeResult& r) {
+  fmt::print("{}: {} parameters, batch {}, {}x{}x{}, {} ({}), {} threads\n", r.network,
+             format_count(r.parameters), r.batch, r.image[0], r.image[1], r.image[2],
+             to_string(r.precision.dtype), r.precision.reason, r.threads);
+  fmt::print(
+      "step {:.2f} ms = forward {:.2f} + backward {:.2f} + update {:.2f} "
+      "(medians of {} steps), {:.0f} GFLOP/s\n",
+      r.t_step_ms, r.t_forward_ms, r.t_backward_ms, r.t_update_ms, r.steps, r.gflops);
+  fmt::print("memory: {:.0f} MB at most, of these {:.0f} MB arena\n", r.peak_rss_mb, r.arena_mb);
+  if (r.by_operation.empty()) return;
+  print_groups("operation", r.by_operation, r.by_operation.size());
+  print_groups("layer, operation, implementation", r.by_kernel, kShownKernels);
+}
+
+int run_probe(const Options& options, const Context& context) {
+  const ProbeResult result = probe_compute(options.probe, context.cpu, context.interrupted);
+  if (context.interrupted()) {
+    fmt::print(stderr, "interrupted after {} steps\n", result.steps);
+    return kExitFailed;
+  }
+  if (options.json) {
+    fmt::print("{}\n", to_json(result).dump());
+  } else {
+    print(result);
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_probe(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("probe", "Measure this machine");
+  command->require_subcommand(1);
+  command->footer("Example:\n  syrtos probe compute --network resnet18 --batch 42 --input 32");
+  CLI::App* compute = command->add_subcommand("compute", "Time the training steps of a network");
+  train::ProbeOptions& probe = options->probe;
+  compute->add_option("--network", probe.network, "network")->capture_default_str();
+  compute->add_option("--batch", probe.batch, "samples per step")->capture_default_str();
+  compute->add_option("--input", probe.input, "image size, 32 or 48x64 (default: the network's)");
+  compute->add_option("--classes", probe.classes, "number of classes (default: the network's)");
+  compute->add_option("--shortcut", probe.shortcut, "of residual blocks: projection or padded");
+  compute->add_option("--precision", probe.precision, "auto, f32 or bf16")->capture_default_str();
+  compute->add_option("--threads", probe.threads, "default: all cores");
+  compute->add_option("--seconds", probe.seconds, "how long to measure")->capture_default_str();
+  compute->add_flag("--profile", probe.profile, "time of each operation and kernel");
+  compute->add_flag("--json", options->json, "print as JSON");
+  compute->footer(
+      "Examples:\n"
+      "  syrtos probe compute --network resnet18 --batch 42 --input 32 --json\n"
+      "  syrtos probe compute --network alexnet --input 64 --precision bf16 --profile");
+  compute->callback([options, &run] {
+    run = [options](const Context& context) { return run_probe(*options, context); };
+  });
+}
+
+}  // namespace syrtos::cli

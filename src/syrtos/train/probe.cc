@@ -1,0 +1,196 @@
+#include "syrtos/train/probe.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <numeric>
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/parallel.h"
+#include "syrtos/data/random_data.h"
+#include "syrtos/optim/optimizer.h"
+#include "syrtos/train/network.h"
+#include "syrtos/train/resolve.h"
+
+namespace syrtos::train {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kWarmUpSteps = 3;
+constexpr double kWarmUpSeconds = 0.3;
+constexpr size_t kFewestSteps = 5;
+constexpr size_t kMostSteps = 100000;
+constexpr double kMegabyte = 1024.0 * 1024.0;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const size_t middle = values.size() / 2;
+  std::nth_element(values.begin(), values.begin() + static_cast<int64_t>(middle), values.end());
+  const double upper = values[middle];
+  if (values.size() % 2 == 1) return upper;
+  return (upper +
+          *std::max_element(values.begin(), values.begin() + static_cast<int64_t>(middle))) /
+         2;
+}
+
+struct Times {
+  std::vector<double> step, forward, backward, update;
+};
+
+/// One network with its optimizer, stepping over the same random batch.
+class Probe {
+ public:
+  Probe(const std::string& network, const nn::ModelOptions& options)
+      : network_(network, options, Network::Use::training),
+        optimizer_({.method = optim::Method::momentum}, network_.parameters().weights().size()) {
+    int64_t bytes = network_.bytes();
+    for (const auto& slot : optimizer_.slots()) bytes += static_cast<int64_t>(slot.values.size());
+    require_memory(bytes, fmt::format("{} with a batch of {}", network, options.batch));
+    std::vector<optim::Segment> segments;
+    for (const graph::ParameterSlot& slot : network_.parameters().slots()) {
+      segments.push_back({slot.offset, slot.elements, slot.decay});
+    }
+    segments_ = optim::merged(segments);
+    network_.initialize(1);
+    fill(options);
+  }
+
+  void step(Times* times) {
+    const Clock::time_point start = Clock::now();
+    const graph::PhaseTimes phases =
+        network_.training().program().run({.seed = 1, .step = step_number_++});
+    const Clock::time_point update = Clock::now();
+    const graph::Parameters& parameters = network_.parameters();
+    // A small rate, so that any network stays finite: time does not depend on it.
+    optimizer_.update(parameters.weights(), parameters.gradients(), parameters.working(), segments_,
+                      {.learning_rate = 1e-5, .weight_decay = 1e-4});
+    if (times == nullptr) return;
+    times->update.push_back(seconds_since(update));
+    times->step.push_back(seconds_since(start));
+    times->forward.push_back(phases.forward_s);
+    times->backward.push_back(phases.backward_s);
+  }
+
+  graph::Program& program() { return network_.training().program(); }
+  const graph::Parameters& parameters() const { return network_.parameters(); }
+  int64_t step_number() const { return step_number_; }
+
+ private:
+  void fill(const nn::ModelOptions& options) {
+    const data::RandomDataset data(options.batch, {options.channels, options.height, options.width},
+                                   options.classes, 1);
+    std::vector<int64_t> indices(static_cast<size_t>(options.batch));
+    std::iota(indices.begin(), indices.end(), int64_t{0});
+    data.fill(indices, network_.training().inputs());
+  }
+
+  Network network_;
+  optim::Optimizer optimizer_;
+  std::vector<optim::Segment> segments_;
+  int64_t step_number_ = 0;
+};
+
+std::vector<ProbeGroup> grouped(
+    const graph::Program& program, const std::vector<double>& seconds,
+    const std::function<std::string(const graph::Program::Item&)>& key) {
+  std::map<std::string, ProbeGroup> groups;
+  for (size_t i = 0; i < seconds.size(); ++i) {
+    const graph::Program::Item& item = program.items()[i];
+    ProbeGroup& group = groups[key(item)];
+    ++group.count;
+    group.ms += seconds[i] * 1e3;
+    group.gflops += item.flops;
+  }
+  std::vector<ProbeGroup> result;
+  for (auto& [name, group] : groups) {
+    group.name = name;
+    group.gflops = group.ms > 0 ? group.gflops / group.ms / 1e6 : 0;
+    result.push_back(group);
+  }
+  std::sort(result.begin(), result.end(),
+            [](const ProbeGroup& a, const ProbeGroup& b) { return a.ms > b.ms; });
+  return result;
+}
+
+void profile(Probe& probe, size_t runs, ProbeResult& result) {
+  graph::Program& program = probe.program();
+  std::vector<std::vector<double>> samples(program.items().size());
+  for (size_t run = 0; run < runs; ++run) {
+    const auto seconds = program.profile({.seed = 1, .step = probe.step_number()});
+    for (size_t i = 0; i < seconds.size(); ++i) samples[i].push_back(seconds[i]);
+  }
+  std::vector<double> medians;
+  for (const auto& sample : samples) medians.push_back(median(sample));
+  result.by_operation =
+      grouped(program, medians, [](const graph::Program::Item& item) { return item.operation; });
+  result.by_kernel = grouped(program, medians, [](const graph::Program::Item& item) {
+    return item.layer + "  " + item.operation + "  " + item.kernel->implementation();
+  });
+}
+
+}  // namespace
+
+ProbeResult probe_compute(const ProbeOptions& options, const CpuInfo& cpu,
+                          const std::function<bool()>& should_stop) {
+  const nn::ModelInfo& info = nn::model_info(options.network);
+  const ImageSize size = parse_image_size(options.input);
+  if (options.batch < 1) fail_request("--batch: expected 1 or more, found {}", options.batch);
+  if (options.classes < 0) fail_request("--classes: expected 1 or more, found {}", options.classes);
+  if (options.threads < 0 || options.threads > 1024) {
+    fail_request("--threads: expected 0 (all cores) to 1024, found {}", options.threads);
+  }
+  if (!(options.seconds >= 0 && options.seconds <= 86400)) {
+    fail_request("--seconds: expected 0 to 86400, found {}", options.seconds);
+  }
+
+  ProbeResult result;
+  result.network = options.network;
+  result.batch = options.batch;
+  result.precision = choose_precision(options.precision, cpu);
+  result.threads = options.threads > 0 ? options.threads : cpu.cores;
+  result.classes = options.classes > 0 ? options.classes : info.classes;
+  result.image = {info.channels, size.height > 0 ? size.height : info.height,
+                  size.width > 0 ? size.width : info.width};
+  set_thread_count(static_cast<int>(result.threads));
+
+  Probe probe(options.network, {.batch = result.batch,
+                                .classes = result.classes,
+                                .channels = result.image[0],
+                                .height = result.image[1],
+                                .width = result.image[2],
+                                .dtype = result.precision.dtype,
+                                .shortcut = parse_shortcut(options.shortcut)});
+  const auto stopped = [&] { return should_stop && should_stop(); };
+  const Clock::time_point warm_up = Clock::now();
+  for (int step = 0; (step < kWarmUpSteps || seconds_since(warm_up) < kWarmUpSeconds) && !stopped();
+       ++step) {
+    probe.step(nullptr);
+  }
+  Times times;
+  const Clock::time_point start = Clock::now();
+  while ((times.step.size() < kFewestSteps || seconds_since(start) < options.seconds) &&
+         times.step.size() < kMostSteps && !stopped()) {
+    probe.step(&times);
+  }
+
+  result.parameters = probe.parameters().count();
+  result.steps = static_cast<int64_t>(times.step.size());
+  result.t_step_ms = median(times.step) * 1e3;
+  result.t_forward_ms = median(times.forward) * 1e3;
+  result.t_backward_ms = median(times.backward) * 1e3;
+  result.t_update_ms = median(times.update) * 1e3;
+  if (result.t_step_ms > 0) result.gflops = probe.program().flops() / result.t_step_ms / 1e6;
+  result.arena_mb = static_cast<double>(probe.program().arena_bytes()) / kMegabyte;
+  result.peak_rss_mb = static_cast<double>(peak_rss_bytes()) / kMegabyte;
+  if (options.profile && !stopped())
+    profile(probe, std::min<size_t>(times.step.size(), 21), result);
+  return result;
+}
+
+}  // namespace syrtos::train

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "syrtos/nn/model.h"
+#include "syrtos/train/precision.h"
+
+namespace syrtos::train {
+
+struct ProbeOptions {
+  std::string network = "resnet18";
+  int64_t batch = 42;
+  std::string input = "auto";
+  int64_t classes = 0;  ///< 0: the network's default
+  std::string shortcut = "projection";
+  std::string precision = "auto";
+  int64_t threads = 0;  ///< 0: all cores
+  double seconds = 3;   ///< to measure for, after the warm-up
+  bool profile = false;
+};
+
+/// Time of the kernels that share an operation or an implementation.
+struct ProbeGroup {
+  std::string name;
+  int count = 0;
+  double ms = 0;      ///< per step
+  double gflops = 0;  ///< achieved
+};
+
+struct ProbeResult {
+  std::string network;
+  int64_t parameters = 0;
+  int64_t batch = 0;
+  Shape image;
+  int64_t classes = 0;
+  Precision precision;
+  int64_t threads = 0;
+  int64_t steps = 0;  ///< that were measured
+  double t_step_ms = 0;
+  double t_forward_ms = 0;
+  double t_backward_ms = 0;
+  double t_update_ms = 0;
+  double gflops = 0;  ///< achieved in a whole step
+  double peak_rss_mb = 0;
+  double arena_mb = 0;
+  std::vector<ProbeGroup> by_operation;  ///< with profile: most time first
+  std::vector<ProbeGroup> by_kernel;
+};
+
+/// Measures whole training steps (forward, backward, update by momentum) on random data: medians
+/// after a warm-up. `should_stop` ends it early with what there is.
+ProbeResult probe_compute(const ProbeOptions& options, const CpuInfo& cpu,
+                          const std::function<bool()>& should_stop = {});
+
+}  // namespace syrtos::train
