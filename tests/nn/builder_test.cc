@@ -9,7 +9,7 @@ namespace {
 using testing::HasSubstr;
 
 class BuilderTest : public testing::Test {
- protected:
+ public:
   ValueId image(const Shape& shape) { return graph.add_input("images", {DType::f32, shape}); }
 
   graph::Graph graph;

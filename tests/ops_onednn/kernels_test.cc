@@ -318,7 +318,7 @@ TEST_P(Kernels, MatchTheReference) {
   const auto& [test, dtype, fused] = GetParam();
   Graph g = build(test, dtype);
   if (fused) graph::optimise(g);
-  test::expect_matches_reference(g, dtype == DType::f32 ? 3e-5 : 3e-2);
+  test::expect_matches_reference(g, dtype == DType::f32 ? 1e-5 : 3e-2);
 }
 
 std::string case_name(const testing::TestParamInfo<Kernels::ParamType>& info) {
@@ -347,7 +347,7 @@ TEST_P(Losses, MatchTheReference) {
   c.graph.set_output("loss", loss);
   graph::add_gradients(c.graph, loss);
   if (fused) graph::optimise(c.graph);
-  test::expect_matches_reference(c.graph, dtype == DType::f32 ? 3e-5 : 2e-2);
+  test::expect_matches_reference(c.graph, dtype == DType::f32 ? 1e-5 : 2e-2);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Losses,
@@ -381,7 +381,7 @@ TEST(Penalties, L2MatchesTheReference) {
     const ValueId loss = c.add(ops::Add(), {error, penalty});
     c.graph.set_output("loss", loss);
     graph::add_gradients(c.graph, loss);
-    test::expect_matches_reference(c.graph, dtype == DType::f32 ? 3e-5 : 3e-2);
+    test::expect_matches_reference(c.graph, dtype == DType::f32 ? 1e-5 : 3e-2);
   }
 }
 
