@@ -17,7 +17,7 @@ struct Case {
   std::string network;
   int64_t side;
   float rate;
-  int steps = 20;
+  int steps = 10;
   DType dtype = DType::f32;
 };
 
@@ -80,20 +80,21 @@ TEST_P(LearnsOneBatch, AndItsLossGoesDown) {
     update(*parameters, velocity, c.rate);
   }
   // Dropout makes single steps jump: the best of the last ones is what it has learnt.
-  const float last = *std::min_element(losses.end() - 5, losses.end());
-  EXPECT_LT(last, 0.5F * losses.front()) << testing::PrintToString(losses);
+  const float last = *std::min_element(losses.end() - 3, losses.end());
+  EXPECT_LT(last, 0.7F * losses.front()) << testing::PrintToString(losses);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Zoo, LearnsOneBatch,
-    testing::Values(Case{"mlp", 8, 0.01F}, Case{"mlp", 8, 0.01F, 20, DType::bf16},
-                    Case{"lenet5", 28, 0.02F, 30}, Case{"lenet5", 32, 0.02F, 30, DType::bf16},
-                    Case{"mnist-cnn", 12, 0.02F, 30}, Case{"alexnet", 63, 0.002F, 15},
-                    Case{"vgg16e", 32, 0.002F, 20}, Case{"googlenet", 79, 0.005F, 30},
-                    Case{"squeezenet", 32, 0.01F, 40}, Case{"resnet18", 32, 0.01F},
+    testing::Values(Case{"mlp", 8, 0.01F}, Case{"mlp", 8, 0.01F, 10, DType::bf16},
+                    Case{"lenet5", 28, 0.02F, 20}, Case{"lenet5", 32, 0.02F, 20, DType::bf16},
+                    Case{"mnist-cnn", 12, 0.01F, 20}, Case{"alexnet", 63, 0.005F, 12},
+                    Case{"vgg16e", 32, 0.005F, 16}, Case{"googlenet", 79, 0.005F, 15},
+                    Case{"squeezenet", 32, 0.01F, 20},
+                    Case{"squeezenet", 32, 0.01F, 20, DType::bf16}, Case{"resnet18", 32, 0.01F},
                     Case{"resnet34", 32, 0.01F}, Case{"resnet50", 32, 0.01F},
                     Case{"resnet18-cifar", 8, 0.01F}, Case{"resnet56v2", 16, 0.01F},
-                    Case{"resnet18", 32, 0.01F, 20, DType::bf16}),
+                    Case{"resnet18", 32, 0.01F, 10, DType::bf16}),
     [](const auto& info) {
       std::string name = info.param.network + "_" + to_string(info.param.dtype);
       std::replace(name.begin(), name.end(), '-', '_');

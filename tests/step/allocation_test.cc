@@ -134,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(Networks, Step,
                                          Case{"resnet18", 3, 32, DType::bf16},
                                          Case{"alexnet", 3, 64, DType::f32},
                                          Case{"mnist-cnn", 1, 28, DType::f32},
-                                         Case{"googlenet", 3, 64, DType::f32},
+                                         Case{"googlenet", 3, 96, DType::f32},
                                          Case{"lenet5", 1, 28, DType::bf16}),
                          [](const auto& info) {
                            std::string name = info.param.network;
