@@ -13,8 +13,8 @@ namespace syrtos::train {
 
 /// What evaluation and prediction have in common: a network from a checkpoint.
 struct LoadOptions {
-  std::filesystem::path checkpoint;  ///< a file or a run directory
-  std::string data;                  ///< empty: what the network was trained on
+  std::filesystem::path checkpoint = {};  ///< a file or a run directory
+  std::string data = {};                  ///< empty: what the network was trained on
   std::string precision = "auto";
   int64_t threads = 0;
   int64_t batch = 64;

@@ -1,0 +1,171 @@
+#include "syrtos/train/job.h"
+
+#include <gmock/gmock.h>
+
+#include "syrtos/train/job_file.h"
+#include "syrtos/train/precision.h"
+#include "syrtos/train/resolve.h"
+#include "tests/train/temporary.h"
+
+namespace syrtos::train {
+namespace {
+
+using testing::HasSubstr;
+
+class JobFiles : public TemporaryDirectory {
+ protected:
+  Job parse(const std::string& text) {
+    Job job;
+    read_job_file(job, write("job.toml", text));
+    return job;
+  }
+  static CpuInfo cpu(bool bf16) {
+    CpuInfo info;
+    info.model = "test";
+    info.cores = 2;
+    info.has_avx512_bf16 = bf16;
+    return info;
+  }
+  static ResolvedJob resolved(Job job) {
+    if (job.data == "mnist") job.data = "random";
+    return resolve(std::move(job), cpu(false), "nowhere");
+  }
+};
+
+TEST_F(JobFiles, and_options_give_the_same_job) {
+  const Job from_file = parse(
+      "network = \"resnet18\"\nbatch = 7\n[optimizer]\nname = \"adamw\"\nlr = 0.5\n"
+      "[schedule]\nname = \"cosine\"\nwarmup = 3\n[early_stop]\npatience = 2\n");
+  Job from_options;
+  const std::vector<std::pair<std::string, std::string>> options = {
+      {"network", "resnet18"},     {"batch", "7"},
+      {"optimizer.name", "adamw"}, {"optimizer.lr", "0.5"},
+      {"schedule.name", "cosine"}, {"schedule.warmup", "3"},
+      {"early_stop.patience", "2"}};
+  for (const auto& [key, text] : options) {
+    set_field(from_options, *find_field(key), text, "--" + key);
+  }
+  EXPECT_EQ(to_toml(from_file), to_toml(from_options));
+  EXPECT_EQ(to_toml(resolved(from_file).job), to_toml(resolved(from_options).job));
+}
+
+TEST_F(JobFiles, are_read_back_as_they_were_written) {
+  Job job = parse("network = \"mlp\"\ndata = \"random\"\nclip = 0.1\n[optimizer]\nlr = 1e-5\n");
+  job = resolved(job).job;
+  const std::string text = to_toml(job);
+  EXPECT_EQ(to_toml(parse(text)), text);
+  EXPECT_EQ(to_toml(resolved(parse(text)).job), text);
+}
+
+TEST_F(JobFiles, with_odd_texts_are_read_back_too) {
+  Job job;
+  job.data = "a \"quoted\"\\ path\twith\nlines \x7f";
+  job.learning_rate = 0.1;
+  EXPECT_EQ(parse(to_toml(job)).data, job.data);
+}
+
+TEST_F(JobFiles, may_name_the_optimizer_in_short) {
+  EXPECT_EQ(parse("optimizer = \"adam\"\ninput = 32\n").optimizer, "adam");
+  EXPECT_EQ(parse("optimizer = \"adam\"\ninput = 32\n").input, "32");
+}
+
+TEST_F(JobFiles, unknown_key_names_line_and_closest) {
+  const std::string text =
+      refusal([&] { parse("network = \"mlp\"\n\n[optimizer]\nmomentun = 1\n"); });
+  EXPECT_THAT(text, HasSubstr("job.toml:4: unknown key 'optimizer.momentun'"));
+  EXPECT_THAT(text, HasSubstr("did you mean 'optimizer.momentum'?"));
+  EXPECT_THAT(refusal([&] { parse("epoch = 3\n"); }), HasSubstr("did you mean 'epochs'?"));
+  EXPECT_THAT(refusal([&] { parse("[optimiser]\nlr = 3\n"); }), HasSubstr("'optimiser'"));
+}
+
+TEST_F(JobFiles, wrong_types_name_line_expected_and_found) {
+  const std::string text = refusal([&] { parse("network = \"mlp\"\nbatch = \"many\"\n"); });
+  EXPECT_THAT(text, HasSubstr("job.toml:2: batch: expected a whole number, found"));
+  EXPECT_THAT(text, HasSubstr("many"));
+  EXPECT_THAT(refusal([&] { parse("network = 3\n"); }), HasSubstr("expected a text in quotes"));
+  EXPECT_THAT(refusal([&] { parse("batch = 1.5\n"); }), HasSubstr("expected a whole number"));
+  EXPECT_THAT(refusal([&] { parse("clip = [1]\n"); }), HasSubstr("expected a number"));
+  EXPECT_THAT(refusal([&] { parse("clip = nan\n"); }), HasSubstr("expected a number"));
+}
+
+TEST_F(JobFiles, that_are_not_toml_name_the_line) {
+  EXPECT_THAT(refusal([&] { parse("batch = 1\nbatch is 2\n"); }), HasSubstr("job.toml:2:"));
+  Job job;
+  EXPECT_THAT(refusal([&] { read_job_file(job, directory_ / "none.toml"); }),
+              HasSubstr("no such file"));
+}
+
+TEST_F(JobFiles, options_that_are_no_numbers_are_refused) {
+  Job job;
+  for (const char* text : {"abc", "", "1x", "1.5", " 2", "99999999999999999999"}) {
+    EXPECT_THAT(refusal([&] { set_field(job, *find_field("batch"), text, "--batch"); }),
+                HasSubstr("--batch: expected a whole number"))
+        << text;
+  }
+  for (const char* text : {"nan", "inf", "ten", "1e999"}) {
+    EXPECT_THAT(refusal([&] { set_field(job, *find_field("clip"), text, "--clip"); }),
+                HasSubstr("--clip: expected a number"))
+        << text;
+  }
+}
+
+TEST_F(JobFiles, values_outside_of_their_range_are_refused) {
+  const std::vector<std::pair<std::string, std::string>> wrong = {{"classes", "0"},
+                                                                  {"classes", "-1"},
+                                                                  {"batch", "0"},
+                                                                  {"epochs", "0"},
+                                                                  {"steps", "-1"},
+                                                                  {"threads", "-1"},
+                                                                  {"seed", "-1"},
+                                                                  {"optimizer.lr", "0"},
+                                                                  {"optimizer.lr", "-1"},
+                                                                  {"label_smoothing", "1"},
+                                                                  {"clip", "-1"},
+                                                                  {"input", "0"},
+                                                                  {"input", "12x"},
+                                                                  {"input", "axb"},
+                                                                  {"precision", "f16"},
+                                                                  {"batch", "2000"},
+                                                                  {"optimizer.momentum", "1"},
+                                                                  {"optimizer.name", "none"},
+                                                                  {"schedule.name", "none"},
+                                                                  {"early_stop.metric", "none"},
+                                                                  {"shortcut", "none"},
+                                                                  {"network", "none"},
+                                                                  {"data", "no-such-directory"},
+                                                                  {"schedule.warmup", "-1"},
+                                                                  {"precision", "bf16"}};
+  for (const auto& [key, text] : wrong) {
+    Job job;
+    job.data = "random";
+    EXPECT_NE(refusal([&] {
+                set_field(job, *find_field(key), text, key);
+                resolve(job, cpu(false), "nowhere");
+              }),
+              "was accepted")
+        << key << " = " << text;
+  }
+}
+
+TEST_F(JobFiles, what_is_left_open_is_decided) {
+  Job job;
+  job.data = "random";
+  job.optimizer = "adadelta";
+  const ResolvedJob done = resolve(job, cpu(true), "nowhere");
+  EXPECT_EQ(done.job.precision, "bf16");
+  EXPECT_EQ(done.job.threads, 2);
+  EXPECT_EQ(done.job.classes, 10);
+  EXPECT_EQ(done.job.input, "28x28");
+  EXPECT_EQ(done.job.learning_rate, 1.0);
+  EXPECT_EQ(done.job.epsilon, 1e-6);
+}
+
+TEST_F(JobFiles, precision_depends_on_the_cpu) {
+  EXPECT_EQ(choose_precision("auto", cpu(true)).dtype, DType::bf16);
+  EXPECT_EQ(choose_precision("auto", cpu(false)).dtype, DType::f32);
+  EXPECT_EQ(choose_precision("f32", cpu(true)).dtype, DType::f32);
+  EXPECT_THAT(refusal([] { choose_precision("bf16", cpu(false)); }), HasSubstr("f32 or auto"));
+}
+
+}  // namespace
+}  // namespace syrtos::train

@@ -1,0 +1,201 @@
+#include "syrtos/train/trainer.h"
+
+#include <gmock/gmock.h>
+
+#include "syrtos/train/job_file.h"
+#include "syrtos/train/predict.h"
+#include "tests/train/temporary.h"
+
+namespace syrtos::train {
+namespace {
+
+using testing::HasSubstr;
+
+class Quiet : public TrainObserver {
+ public:
+  void started(const StartInfo& info) override { first_step = info.first_step; }
+  void step(const StepInfo& info) override { last_step = info.step; }
+  void epoch(const EpochMetrics& metrics) override { epochs.push_back(metrics); }
+
+  int64_t first_step = -1;
+  int64_t last_step = 0;
+  std::vector<EpochMetrics> epochs;
+};
+
+class Training : public TemporaryDirectory {
+ protected:
+  Job small_job(const std::string& run) const {
+    Job job;
+    job.network = "lenet5";
+    job.data = "random";
+    job.samples = 70;
+    job.batch = 16;
+    job.epochs = 3;
+    job.precision = "f32";
+    job.threads = 2;
+    job.optimizer = "adam";
+    job.learning_rate = 0.003;
+    job.schedule = "cosine";
+    job.run = (directory_ / run).string();
+    return job;
+  }
+
+  static Outcome train(const Job& job, Quiet& quiet, const std::function<bool()>& stop) {
+    Trainer trainer(resolve(job, cpu_info(), "nowhere"));
+    trainer.begin();
+    return trainer.run(quiet, stop);
+  }
+  static Outcome train(const Job& job) {
+    Quiet quiet;
+    return train(job, quiet, [] { return false; });
+  }
+  Outcome go_on(const std::string& run, Quiet& quiet) const {
+    Job job;
+    read_job_file(job, directory_ / run / "job.toml");
+    Trainer trainer(resolve(job, cpu_info(), "nowhere"));
+    trainer.resume(directory_ / run);
+    return trainer.run(quiet, [] { return false; });
+  }
+  std::string file(const std::string& name) const { return read(directory_ / name); }
+};
+
+TEST_F(Training, learns_random_samples_by_heart) {
+  Job job = small_job("a");
+  job.epochs = 30;
+  const Outcome outcome = train(job);
+  ASSERT_EQ(outcome.epochs.size(), 30U);
+  EXPECT_EQ(outcome.position.step, 120);
+  EXPECT_LT(outcome.epochs.back().train_loss, 0.5 * outcome.epochs.front().train_loss);
+  EXPECT_EQ(outcome.epochs.back().samples, 64);
+}
+
+TEST_F(Training, twice_gives_the_same_bits) {
+  train(small_job("a"));
+  train(small_job("b"));
+  EXPECT_FALSE(file("a/last.ckpt").empty());
+  EXPECT_EQ(file("a/last.ckpt"), file("b/last.ckpt"));
+  EXPECT_EQ(file("a/best.ckpt"), file("b/best.ckpt"));
+  EXPECT_EQ(file("a/job.toml"), file("b/job.toml"));
+  Job other = small_job("c");
+  other.seed = 2;
+  train(other);
+  EXPECT_NE(file("a/last.ckpt"), file("c/last.ckpt"));
+}
+
+TEST_F(Training, interrupted_anywhere_and_resumed_gives_the_same_bits) {
+  train(small_job("whole"));
+  for (const int stop_after : {0, 2, 4, 7}) {
+    const std::string run = "part" + std::to_string(stop_after);
+    Quiet quiet;
+    const Outcome first =
+        train(small_job(run), quiet, [&] { return quiet.last_step >= stop_after; });
+    EXPECT_EQ(first.end, Outcome::End::interrupted);
+    EXPECT_EQ(first.position.step, stop_after);
+    Quiet again;
+    const Outcome second = go_on(run, again);
+    EXPECT_EQ(again.first_step, stop_after);
+    EXPECT_EQ(second.end, Outcome::End::complete);
+    EXPECT_EQ(file("whole/last.ckpt"), file(run + "/last.ckpt")) << stop_after;
+    EXPECT_EQ(file("whole/best.ckpt"), file(run + "/best.ckpt")) << stop_after;
+    const std::string metrics = file(run + "/metrics.jsonl");
+    EXPECT_EQ(std::count(metrics.begin(), metrics.end(), '\n'), 3) << metrics;
+  }
+}
+
+TEST_F(Training, complete_runs_are_not_resumed) {
+  train(small_job("a"));
+  EXPECT_THAT(refusal([&] {
+                Quiet quiet;
+                go_on("a", quiet);
+              }),
+              HasSubstr("complete"));
+}
+
+TEST_F(Training, stops_after_so_many_steps) {
+  Job job = small_job("a");
+  job.steps = 6;
+  const Outcome outcome = train(job);
+  EXPECT_EQ(outcome.position.step, 6);
+  EXPECT_EQ(outcome.epochs.size(), 2U);
+  EXPECT_EQ(outcome.epochs.back().samples, 32);
+}
+
+TEST_F(Training, stops_early_when_the_metric_gets_no_better) {
+  Job job = small_job("a");
+  job.epochs = 50;
+  job.patience = 2;
+  job.metric = "loss";
+  job.learning_rate = 0.01;
+  const Outcome outcome = train(job);
+  EXPECT_EQ(outcome.end, Outcome::End::stopped_early);
+  EXPECT_LT(outcome.epochs.size(), 50U);
+}
+
+TEST_F(Training, says_at_which_step_and_layer_the_loss_is_lost) {
+  Job job = small_job("a");
+  job.optimizer = "momentum";
+  job.learning_rate = 1e30;
+  job.network = "mlp";
+  const std::string text = refusal<RunError>([&] { train(job); });
+  EXPECT_THAT(text, HasSubstr("at step 2 (epoch 1)"));
+  EXPECT_THAT(text, HasSubstr("after layer"));
+  EXPECT_THAT(text, HasSubstr("--lr"));
+}
+
+TEST_F(Training, clipping_keeps_it_finite) {
+  Job job = small_job("a");
+  job.clip = 1e-3;
+  job.optimizer = "sgd";
+  job.learning_rate = 1;
+  const Outcome outcome = train(job);
+  EXPECT_NEAR(outcome.epochs.back().train_loss, outcome.epochs.front().train_loss, 0.1);
+}
+
+TEST_F(Training, never_overwrites_a_run) {
+  train(small_job("a"));
+  const std::string before = file("a/last.ckpt");
+  EXPECT_THAT(refusal([&] { train(small_job("a")); }), HasSubstr("--resume"));
+  EXPECT_EQ(file("a/last.ckpt"), before);
+}
+
+TEST_F(Training, evaluation_counts_the_last_short_batch_once) {
+  train(small_job("a"));
+  CpuInfo cpu = cpu_info();
+  std::vector<Evaluation> results;
+  for (const int64_t batch : {1, 7, 128, 200}) {  // of 128 samples
+    Predictor predictor({.checkpoint = directory_ / "a", .precision = "f32", .batch = batch}, cpu,
+                        "nowhere");
+    results.push_back(predictor.evaluate_test());
+  }
+  for (const Evaluation& result : results) {
+    EXPECT_EQ(result.samples, 128);
+    EXPECT_NEAR(result.loss, results[0].loss, 1e-4);
+    EXPECT_NEAR(result.accuracy, results[0].accuracy, 0.02);
+  }
+}
+
+TEST_F(Training, checkpoints_of_another_network_are_refused) {
+  train(small_job("a"));
+  Job job = small_job("b");
+  job.network = "mlp";
+  train(job);
+  std::filesystem::copy_file(directory_ / "a/last.ckpt", directory_ / "b/last.ckpt",
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_THAT(refusal([&] {
+                Quiet quiet;
+                go_on("b", quiet);
+              }),
+              HasSubstr("another network"));
+}
+
+TEST_F(Training, refuses_a_batch_that_does_not_fit_in_memory) {
+  Job job = small_job("a");
+  job.network = "resnet50";
+  job.input = "224";
+  job.samples = job.batch = 200000;
+  EXPECT_THAT(refusal([&] { train(job); }), HasSubstr("memory"));
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "a"));
+}
+
+}  // namespace
+}  // namespace syrtos::train
