@@ -5,6 +5,8 @@ namespace syrtos::nn::zoo {
 namespace {
 
 Heads build(Builder& b, ValueId x, const ModelOptions& options) {
+  // Smaller than he_normal's: with it, the wide dense layers diverge at the usual learning rates.
+  b.set_kernel_initializer(Initializer::lecun_uniform());
   const PoolOptions overlapping = {.kernel = 3, .stride = 2};
   {
     const auto features = b.scope("features");

@@ -7,12 +7,9 @@
 namespace syrtos::nn::zoo {
 namespace {
 
-enum class Block { basic, bottleneck };
-enum class Stem { large, small };
-
 struct Table {
-  Stem stem = Stem::large;
-  Block block = Block::basic;
+  bool small_stem = false;
+  bool bottlenecks = false;
   std::array<int, 4> blocks;  ///< of conv2_x to conv5_x
 };
 
@@ -48,8 +45,8 @@ ValueId bottleneck(Builder& b, ValueId x, int64_t width, int64_t stride, Shortcu
   return b.relu(b.add(x, shortcut(b, input, 4 * width, stride, kind)));
 }
 
-ValueId stem(Builder& b, ValueId x, Stem kind) {
-  if (kind == Stem::small) {
+ValueId stem(Builder& b, ValueId x, bool small) {
+  if (small) {
     x = b.conv("conv1", x, {.out = 64, .kernel = 3, .padding = 1, .bias = false});
     return b.relu(b.batch_norm("bn1", x));
   }
@@ -59,14 +56,14 @@ ValueId stem(Builder& b, ValueId x, Stem kind) {
 }
 
 Heads residual(Builder& b, ValueId x, const ModelOptions& options, const Table& table) {
-  x = stem(b, x, table.stem);
+  x = stem(b, x, table.small_stem);
   int64_t width = 64;
   for (size_t stage = 0; stage < table.blocks.size(); ++stage, width *= 2) {
     for (int block = 0; block < table.blocks[stage]; ++block) {
       const auto scope = b.scope(fmt::format("layer{}.{}", stage + 1, block));
       const int64_t stride = stage > 0 && block == 0 ? 2 : 1;
-      x = table.block == Block::basic ? basic(b, x, width, stride, options.shortcut)
-                                      : bottleneck(b, x, width, stride, options.shortcut);
+      x = table.bottlenecks ? bottleneck(b, x, width, stride, options.shortcut)
+                            : basic(b, x, width, stride, options.shortcut);
     }
   }
   x = b.global_avg_pool(x);
@@ -82,11 +79,11 @@ Heads build34(Builder& b, ValueId x, const ModelOptions& options) {
 }
 
 Heads build50(Builder& b, ValueId x, const ModelOptions& options) {
-  return residual(b, x, options, {.block = Block::bottleneck, .blocks = {3, 4, 6, 3}});
+  return residual(b, x, options, {.bottlenecks = true, .blocks = {3, 4, 6, 3}});
 }
 
 Heads build18_cifar(Builder& b, ValueId x, const ModelOptions& options) {
-  return residual(b, x, options, {.stem = Stem::small, .blocks = {2, 2, 2, 2}});
+  return residual(b, x, options, {.small_stem = true, .blocks = {2, 2, 2, 2}});
 }
 
 Network network(const char* name, const char* description, int64_t side, int64_t classes,

@@ -1,4 +1,6 @@
 // SqueezeNet 1.0.
+#include <cmath>
+
 #include "syrtos/nn/zoo/zoo.h"
 
 namespace syrtos::nn::zoo {
@@ -32,7 +34,8 @@ Heads build(Builder& b, ValueId x, const ModelOptions& options) {
   }
   const auto classifier = b.scope("classifier");
   x = b.dropout(x, 0.5F);
-  x = b.relu(b.conv("1", x, {.out = options.classes, .kernel = 1}));
+  const Initializer small = Initializer::uniform(1 / std::sqrt(static_cast<float>(b.channels(x))));
+  x = b.relu(b.conv("1", x, {.out = options.classes, .kernel = 1, .init = small}));
   return {.logits = b.global_avg_pool(x)};
 }
 

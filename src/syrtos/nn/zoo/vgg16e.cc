@@ -25,6 +25,7 @@ Heads build(Builder& b, ValueId x, const ModelOptions& options) {
   }
   x = b.flatten(x);
 
+  b.set_kernel_initializer(Initializer::lecun_uniform());
   const auto classifier = b.scope("classifier");
   x = b.dropout(b.relu(b.dense("0", x, 4096)), 0.5F);
   x = b.dropout(b.relu(b.dense("3", x, 4096)), 0.5F);
