@@ -128,22 +128,27 @@ void pack_block(const Run& run, const Block& block, int group, int thread, int t
   }
 }
 
-// Everything about a tile that does not depend on the tap.
-void place_tile(const Run& run, int o_panel, int i_panel, TileJob& job) {
-  const ConvWgrad& p = run.p;
-  const WgradLayout& l = p.layout;
-  const int first = panel_start(p, run.plan, i_panel);
-  const int last = panel_start(p, run.plan, i_panel + 1);
+// Where the rows and the columns of a tile lie, whatever the tap. Divisions would be felt in tiles
+// of few pixels: i_pack is 1 or 2, and the columns change only with the panel of diff_dst.
+void place_rows(const Run& run, int i_panel, TileJob& job) {
+  const WgradLayout& l = run.p.layout;
+  const int shift = l.i_pack == 2 ? 1 : 0;
+  const int first = panel_start(run.p, run.plan, i_panel);
+  const int last = panel_start(run.p, run.plan, i_panel + 1);
   for (int row = first; row < last; ++row) {
     const int kw = run.plan.folded ? row / run.plan.row_c : 0;
-    const int i = run.plan.folded ? row % run.plan.row_c : row;
-    job.row_at[row - first] = kw * l.stride_w + i / l.i_pack * l.stride_i + i % l.i_pack;
+    const int i = row - kw * run.plan.row_c;
+    job.row_at[row - first] = kw * l.stride_w + (i >> shift) * l.stride_i + (i & shift);
   }
+}
+
+void place_columns(const Run& run, int o_panel, TileJob& job) {
+  const WgradLayout& l = run.p.layout;
   job.o_begin = o_panel * run.plan.y_width;
   job.whole = true;
   for (int c = 0; c < 2; ++c) {
     const int64_t o = job.o_begin + c * kLanes;
-    if (o >= p.out_c) break;
+    if (o >= run.p.out_c) break;
     job.column_at[c] = o / l.o_block * l.stride_o + o % l.o_block * l.i_pack;
     job.whole = job.whole && o % l.o_block + kLanes <= l.o_block;
   }
@@ -183,7 +188,8 @@ void compute_block(const Run& run, const Block& block, int group, bool accumulat
   for (int64_t pair = begin / cost_of_pair; pair * cost_of_pair < end; ++pair) {
     const int o_panel = static_cast<int>(pair / plan.i_panels);
     const int i_panel = static_cast<int>(pair % plan.i_panels);
-    place_tile(run, o_panel, i_panel, job);
+    if (pair == begin / cost_of_pair || i_panel == 0) place_columns(run, o_panel, job);
+    place_rows(run, i_panel, job);
     const int vectors = p.out_c - job.o_begin > kLanes ? 2 : 1;
     const TileFunction function = tile_function<kPairs>(
         panel_start(p, plan, i_panel + 1) - panel_start(p, plan, i_panel), vectors);

@@ -31,36 +31,47 @@ inline float widen(uint16_t bf16) {
   return value;
 }
 
+enum class Source { f32, bf16_widened, bf16_pairs };
+
+#if defined(__AVX512F__)
+inline __mmask16 first_lanes(int count) {
+  return count >= 16 ? 0xFFFF : count <= 0 ? 0 : (1U << count) - 1U;
+}
+
+// Elements of src or diff_dst as words of 32 bits, zero outside of the mask. (The masked forms of
+// the conversions only keep GCC 12 from warning of its own undefined registers.)
+template <Source kSource>
+inline __m512i load_words(__mmask16 lanes, const void* at, const void* second) {
+  if constexpr (kSource == Source::f32) return _mm512_maskz_loadu_epi32(lanes, at);
+  const __m512i low = _mm512_maskz_cvtepu16_epi32(lanes, _mm256_maskz_loadu_epi16(lanes, at));
+  if constexpr (kSource == Source::bf16_widened) return _mm512_maskz_slli_epi32(lanes, low, 16);
+  if (second == nullptr) return low;
+  const __m512i high = _mm512_maskz_cvtepu16_epi32(lanes, _mm256_maskz_loadu_epi16(lanes, second));
+  return _mm512_or_si512(low, _mm512_maskz_slli_epi32(lanes, high, 16));
+}
+
+inline void store_words(float* to, __m512i words, int width) {
+  if (width >= 16) {
+    _mm512_storeu_si512(to, words);
+  } else {
+    _mm512_mask_storeu_epi32(to, first_lanes(width), words);
+  }
+}
+#endif
+
 // `count` channels at `at`, as words of 32 bits; `to` receives `width` words (a multiple of 4), the
 // rest are zero or neighbouring channels that nobody reads. For pairs, `second` is the same place
 // in the next image, or null after the last.
-enum class Source { f32, bf16_widened, bf16_pairs };
-
 template <Source kSource>
 inline void put_words(float* to, const void* at, const void* second, int count, int width) {
 #if defined(__AVX512F__)
+  constexpr int kStep = kSource == Source::f32 ? 64 : 32;  // bytes of 16 elements
+  const auto* from = static_cast<const char*>(at);
+  const auto* from_second = static_cast<const char*>(second);
   for (int c = 0; c < width; c += 16) {
-    const int left = count - c;
-    const __mmask16 some = left >= 16 ? 0xFFFF : left <= 0 ? 0 : (1U << left) - 1U;
-    __m512i words;
-    if constexpr (kSource == Source::f32) {
-      words = _mm512_maskz_loadu_epi32(some, static_cast<const float*>(at) + c);
-    } else {
-      words = _mm512_maskz_cvtepu16_epi32(
-          some, _mm256_maskz_loadu_epi16(some, static_cast<const uint16_t*>(at) + c));
-      if constexpr (kSource == Source::bf16_widened) {
-        words = _mm512_maskz_slli_epi32(some, words, 16);
-      } else if (second != nullptr) {
-        const __m512i high = _mm512_maskz_cvtepu16_epi32(
-            some, _mm256_maskz_loadu_epi16(some, static_cast<const uint16_t*>(second) + c));
-        words = _mm512_or_si512(words, _mm512_maskz_slli_epi32(some, high, 16));
-      }
-    }
-    if (width - c >= 16) {
-      _mm512_storeu_si512(to + c, words);
-    } else {
-      _mm512_mask_storeu_epi32(to + c, (1U << (width - c)) - 1U, words);
-    }
+    store_words(to + c, load_words<kSource>(first_lanes(count - c), from, from_second), width - c);
+    from += kStep;
+    if (from_second != nullptr) from_second += kStep;
   }
 #else
   (void)second;
@@ -91,11 +102,15 @@ struct Images {
   static constexpr int kPerWord = kSource == Source::bf16_pairs ? 2 : 1;
   static constexpr int kBytes = kSource == Source::f32 ? 4 : 2;
 
+  const char* at(int word, int64_t element) const {
+    return base + (n_begin + word * kPerWord) * image + element * kBytes;
+  }
+  const char* second(int word, const char* first) const {
+    return kPerWord == 2 && n_begin + 2 * word + 1 < n_end ? first + image : nullptr;
+  }
   void put(float* to, int word, int64_t element, int count, int width) const {
-    const int n = n_begin + word * kPerWord;
-    const char* at = base + n * image + element * kBytes;
-    const char* second = kPerWord == 2 && n + 1 < n_end ? at + image : nullptr;
-    put_words<kSource>(to, at, second, count, width);
+    const char* first = at(word, element);
+    put_words<kSource>(to, first, second(word, first), count, width);
   }
 };
 
@@ -147,11 +162,52 @@ void pack_src_line(const ConvWgrad& p, const WgradPlan& plan, const void* src, c
   }
 }
 
+#if defined(__AVX512F__)
+// Folded kernels without dilation: the rows of a panel come from at most 16 neighbouring elements
+// of an image row, so a load masked to the image and a permutation that skips the padding of odd
+// channel counts make one packed vector.
+template <Source kSource>
+void pack_window_line(const ConvWgrad& p, const WgradPlan& plan, const void* src,
+                      const Block& block, int h, float* x_block) {
+  const Images<kSource> images(src, int64_t{p.in_h} * p.in_w, p.in_c, block);
+  const int64_t line = int64_t{h - block.h_begin} * plan.x_cols;
+  const int row_elements = p.in_w * p.in_c;
+  const auto element_of = [&](int row) { return row / plan.row_c * p.in_c + row % plan.row_c; };
+  for (int panel = 0; panel < plan.i_panels; ++panel) {
+    const int first = panel_start(p, plan, panel);
+    const int rows = panel_start(p, plan, panel + 1) - first;
+    const int begin = element_of(first);
+    alignas(64) int from[16] = {};
+    __mmask16 real = 0;
+    for (int row = 0; row < rows; ++row) {
+      if ((first + row) % plan.row_c >= p.in_c) continue;
+      from[row] = element_of(first + row) - begin;
+      real |= 1U << row;
+    }
+    const __m512i order = _mm512_load_si512(from);
+    float* to = x_block + panel * plan.x_panel + line * block.words * plan.x_width;
+    for (int ow = 0; ow < p.out_w; ++ow) {
+      const int element = (ow * p.stride_w - p.pad_left) * p.in_c + begin;
+      const auto inside =
+          static_cast<__mmask16>(first_lanes(row_elements - element) & ~first_lanes(-element));
+      for (int word = 0; word < block.words; ++word, to += plan.x_width) {
+        const char* at = images.at(word, int64_t{h} * row_elements + element);
+        const __m512i window = load_words<kSource>(inside, at, images.second(word, at));
+        store_words(to, _mm512_maskz_permutexvar_epi32(real, order, window), plan.x_width);
+      }
+    }
+  }
+}
+#endif
+
 // The same for folded kernels: a packed column belongs to an output column and holds the channels
 // of all the input columns its kernel row covers, zeros where that reaches beyond the image.
 template <Source kSource>
 void pack_folded_line(const ConvWgrad& p, const WgradPlan& plan, const void* src,
                       const Block& block, int h, float* x_block) {
+#if defined(__AVX512F__)
+  if (p.dilation_w == 1) return pack_window_line<kSource>(p, plan, src, block, h, x_block);
+#endif
   const Images<kSource> images(src, int64_t{p.in_h} * p.in_w, p.in_c, block);
   const int64_t line = int64_t{h - block.h_begin} * plan.x_cols;
   float rows[kWgradMaxFolded + 16];
