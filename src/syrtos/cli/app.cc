@@ -82,6 +82,7 @@ int run(int argc, char** argv) {
     return fmt::format("syrtos {} (oneDNN {})", SYRTOS_VERSION, ops::onednn::version());
   });
   app.require_subcommand(1);
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.get_formatter()->column_width(34);
   app.failure_message([](const CLI::App*, const CLI::Error&) { return std::string(); });
   app.footer(

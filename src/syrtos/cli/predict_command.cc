@@ -59,6 +59,7 @@ void add_predict(CLI::App& app, Run& run) {
       ->type_name("");
   command->add_option("IMAGE", options->images, "PGM or PPM file, or mnist:INDEX of the test set")
       ->required()
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("");
   command->add_option("--data", options->load.data, "where mnist:INDEX is");
   command->add_option("--precision", options->load.precision, "auto, f32 or bf16");

@@ -141,7 +141,9 @@ ProbeResult probe_compute(const ProbeOptions& options, const CpuInfo& cpu,
   const nn::ModelInfo& info = nn::model_info(options.network);
   const ImageSize size = parse_image_size(options.input);
   if (options.batch < 1) fail_request("--batch: expected 1 or more, found {}", options.batch);
-  if (options.classes < 0) fail_request("--classes: expected 1 or more, found {}", options.classes);
+  if (options.classes < 1 && options.classes != kUnset) {
+    fail_request("--classes: expected 1 or more, found {}", options.classes);
+  }
   if (options.threads < 0 || options.threads > 1024) {
     fail_request("--threads: expected 0 (all cores) to 1024, found {}", options.threads);
   }
@@ -154,7 +156,7 @@ ProbeResult probe_compute(const ProbeOptions& options, const CpuInfo& cpu,
   result.batch = options.batch;
   result.precision = choose_precision(options.precision, cpu);
   result.threads = options.threads > 0 ? options.threads : cpu.cores;
-  result.classes = options.classes > 0 ? options.classes : info.classes;
+  result.classes = options.classes != kUnset ? options.classes : info.classes;
   result.image = {info.channels, size.height > 0 ? size.height : info.height,
                   size.width > 0 ? size.width : info.width};
   set_thread_count(static_cast<int>(result.threads));

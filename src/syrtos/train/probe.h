@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "syrtos/nn/model.h"
+#include "syrtos/train/job.h"
 #include "syrtos/train/precision.h"
 
 namespace syrtos::train {
@@ -14,7 +15,7 @@ struct ProbeOptions {
   std::string network = "resnet18";
   int64_t batch = 42;
   std::string input = "auto";
-  int64_t classes = 0;  ///< 0: the network's default
+  int64_t classes = kUnset;  ///< unset: the network's default
   std::string shortcut = "projection";
   std::string precision = "auto";
   int64_t threads = 0;  ///< 0: all cores
