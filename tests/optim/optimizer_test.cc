@@ -204,17 +204,6 @@ TEST_P(AfterFourSteps, is_where_pytorch_is) {
   EXPECT_NEAR(w[0], GetParam().expected, 2e-6);
 }
 
-TEST(Optimizer, copies_past_the_caches_are_the_same) {
-  constexpr size_t kCount = (size_t{17} << 20) + 13;  // beyond what is streamed
-  Optimizer optimizer({.method = Method::sgd}, kCount);
-  std::vector<float> w(kCount), g(kCount, 0.25F);
-  for (size_t i = 0; i < kCount; ++i) w[i] = static_cast<float>(i % 1013) * 0.37F;
-  std::vector<BFloat16> working(kCount);
-  const std::vector<Segment> segments = {{0, 5, false}, {5, kCount - 5, true}};
-  optimizer.update(w, g, working, segments, {.learning_rate = 0.1});
-  for (size_t i = 0; i < kCount; ++i) ASSERT_EQ(working[i].bits, BFloat16(w[i]).bits) << i;
-}
-
 TEST(Optimizer, merges_neighbours_that_are_treated_alike) {
   const std::vector<Segment> segments = {
       {30, 10, false}, {0, 10, true}, {10, 20, true}, {50, 5, false}, {40, 8, false}};

@@ -39,8 +39,6 @@ const MethodInfo& info(Method method) { return methods()[static_cast<size_t>(met
 constexpr int64_t kBlock = 2048;
 // Below this a second thread costs more than it brings.
 constexpr int64_t kSerialBelow = 32768;
-// Copies larger than this are evicted before the next step reads them.
-constexpr size_t kStreamBytes = size_t{32} << 20;
 
 using Kernel = void (*)(const Sweep&);
 
@@ -167,7 +165,6 @@ void Optimizer::update(std::span<float> weights, std::span<const float> gradient
   const auto round = sweep_kernels().round;
   const Sweep common = coefficients(options_, hyper);
   const bool decoupled = options_.method == Method::adamw;
-  const bool stream = working.size_bytes() > kStreamBytes;
 
   const auto sweep_range = [&](const Segment& segment, int64_t begin, int64_t end) {
     Sweep sweep = common;
@@ -183,8 +180,7 @@ void Optimizer::update(std::span<float> weights, std::span<const float> gradient
       if (!slots_.empty()) sweep.slot0 = slots_[0].span().data() + at;
       if (slots_.size() > 1) sweep.slot1 = slots_[1].span().data() + at;
       kernel(sweep);
-      if (!working.empty())
-        round(sweep.weights, &working[static_cast<size_t>(at)].bits, sweep.n, stream);
+      if (!working.empty()) round(sweep.weights, &working[static_cast<size_t>(at)].bits, sweep.n);
     }
   };
 

@@ -30,8 +30,8 @@ struct SweepKernels {
   void (*adam)(const Sweep& sweep);
   void (*adagrad)(const Sweep& sweep);
   void (*adadelta)(const Sweep& sweep);
-  /// Rounds n floats to bf16. `stream`: past the caches, for copies that do not fit them anyway.
-  void (*round)(const float* from, uint16_t* to, int64_t n, bool stream);
+  /// Rounds n floats to bf16.
+  void (*round)(const float* from, uint16_t* to, int64_t n);
   /// Sum of squares in double precision, in an order that depends on n alone.
   double (*sum_of_squares)(const float* values, int64_t n);
 };
