@@ -29,6 +29,7 @@ RefTensor tensor(Shape shape, std::vector<double> values) {
 std::vector<RefTensor> run(const ops::Op& op, const std::vector<RefTensor>& inputs,
                            const ops::Step& step = {}) {
   std::vector<TensorType> types;
+  types.reserve(inputs.size());
   for (const RefTensor& input : inputs) types.push_back({DType::f32, input.shape});
   // Labels are the only integers.
   if (op.name().find("cross_entropy") != std::string_view::npos) types[1].dtype = DType::s32;

@@ -64,7 +64,8 @@ std::string conv_attributes(const Window& window, int64_t groups) {
 /// One multiply-add for each weight of each output element.
 double conv_flops(const Window& window, int64_t groups, const Shape& src, const Shape& dst) {
   double flops = 2.0 * static_cast<double>(dst.elements());
-  flops *= static_cast<double>(src[1] / groups);
+  const int64_t channels = src[1] / groups;
+  flops *= static_cast<double>(channels);
   for (int axis = 0; axis < window.axes; ++axis) {
     flops *= static_cast<double>(window.kernel[static_cast<size_t>(axis)]);
   }

@@ -5,7 +5,8 @@
 namespace syrtos::ops {
 
 /// Sets each element to zero with probability `rate` and scales the others by 1 / (1 - rate). The
-/// mask is a function of (seed, layer, step, sample, element): the backward pass makes it anew.
+/// mask is a function of (seed, layer, step, sample, element), see base/dropout_mask.h: the
+/// backward pass makes it anew. Elements count within the sample in memory order, channels last.
 class Dropout : public Op {
  public:
   float rate = 0.5F;

@@ -20,8 +20,9 @@ class Geometry {
     const int axes = src.rank() - 2;
     first_ = 2 - axes;
     for (int axis = 0; axis < axes; ++axis) {
-      in[static_cast<size_t>(axis + first_)] = src[axis + 2];
-      out[static_cast<size_t>(axis + first_)] = dst[axis + 2];
+      const int to = axis + first_;
+      in[static_cast<size_t>(to)] = src[axis + 2];
+      out[static_cast<size_t>(to)] = dst[axis + 2];
     }
   }
 
