@@ -91,8 +91,8 @@ struct Case {
 };
 
 size_t address(const WgradLayout& l, int64_t o, int64_t i, int tap) {
-  return o / l.o_block * l.stride_o + tap / 3 * l.stride_h + tap % 3 * l.stride_w +
-         i * l.stride_i + o % l.o_block;
+  return o / l.o_block * l.stride_o + tap / 3 * l.stride_h + tap % 3 * l.stride_w + i * l.stride_i +
+         o % l.o_block;
 }
 
 // Padding holds NaN: it must not matter.
@@ -126,7 +126,6 @@ void expect_near(const std::vector<float>& got, const std::vector<double>& want,
     worst = std::max(worst, std::isnan(error) ? INFINITY : error);
   }
   EXPECT_LE(worst / largest, kBound) << what;
-  if (std::getenv("WINO_VERBOSE")) printf("%-12s %.2e\n", what.c_str(), worst / largest);
 }
 
 // Calls the kernel with scratch of exactly the size it asked for.
@@ -210,8 +209,7 @@ void check_shape(const Winograd& problem) {
       expect_correct(c, best_isa());
     }
     c.p.weights = layouts[1];
-    for (Isa isa : std::vector<Isa>{Isa::generic, Isa::avx2, Isa::avx512}) {
-      if (std::getenv("WINO_VERBOSE")) break;
+    for (Isa isa : {Isa::generic, Isa::avx2, Isa::avx512}) {
       if (isa < best_isa()) expect_correct(c, isa);
     }
   }
@@ -304,6 +302,24 @@ TEST(Winograd, IsBitReproducibleAndDiffBiasIsOptional) {
     EXPECT_EQ(run_backward_data(c, best_isa()), run_backward_data(c, best_isa()));
     EXPECT_EQ(run_forward(c, nullptr, true, best_isa()), run_forward(c, nullptr, true, best_isa()));
   }
+}
+
+TEST(Winograd, IsChosenWhereItSavesMoreThanItsTransformsCost) {
+  if (best_isa() < Isa::avx512) GTEST_SKIP() << "direct convolution everywhere";
+  const auto chosen = [](Winograd p) {
+    p.weights = blocked_wgrad_layout(p.out_c, p.in_c, 3, 3, 16, 1);
+    const int count = int{winograd_forward_should_use(p)} +
+                      int{winograd_backward_data_should_use(p)} +
+                      int{winograd_backward_weights_should_use(p)};
+    EXPECT_TRUE(count == 0 || count == 3) << describe(p, best_isa());
+    return count == 3;
+  };
+  EXPECT_TRUE(chosen(square(42, 64, 64, {32, 1, 1})));
+  EXPECT_TRUE(chosen(square(42, 512, 512, {4, 1, 1})));
+  EXPECT_TRUE(chosen(square(8, 256, 256, {14, 1, 1})));
+  EXPECT_FALSE(chosen(square(42, 3, 16, {32, 1, 1})));    // the transforms outweigh
+  EXPECT_FALSE(chosen(square(42, 256, 256, {2, 1, 1})));  // most of each tile is empty
+  EXPECT_FALSE(chosen(square(1, 512, 512, {4, 1, 1})));   // the weights' transform outweighs
 }
 
 TEST(Winograd, RefusesOtherLayouts) {
