@@ -31,7 +31,8 @@ std::string flow_text(const Graph& graph, const Node& node) {
   std::vector<std::string> outputs;
   for (const ValueId id : node.inputs) inputs.push_back(value_text(graph, id));
   for (const ValueId id : node.outputs) outputs.push_back(value_text(graph, id));
-  return fmt::format("{} -> {}", fmt::join(inputs, ", "), fmt::join(outputs, ", "));
+  return fmt::format("{}{}-> {}", fmt::join(inputs, ", "), inputs.empty() ? "" : " ",
+                     fmt::join(outputs, ", "));
 }
 
 double megaflops(const Graph& graph, const Node& node) {
