@@ -73,7 +73,7 @@ void check_training(DType dtype, Size size, bool relu, bool add, double mean, do
   }
   // The mean is stored as a float: half a unit in its last place matters beside the deviation.
   const double loss = std::abs(mean) / deviation * 6e-8;
-  expect_near(batch_mean, s.mean, 5e-7, deviation);
+  expect_near(batch_mean, s.mean, 1e-6, deviation);
   expect_near(inv_std, is, 3e-6, 0);
   expect_near(running_mean, want_rm, 1e-6);
   expect_near(running_var, want_rv, 1e-6);

@@ -160,6 +160,9 @@ std::vector<Case> cases() {
   std::vector<Case> all{
       conv_case("conv_3x3", {2, 3, 7, 6}, {5, 3, 3, 3}, window(2, 3, 1, 1)),
       conv_case("conv_3x3_16_channels", {2, 16, 6, 6}, {32, 16, 3, 3}, window(2, 3, 1, 1)),
+      conv_case("conv_3x3_large", {3, 64, 17, 16}, {80, 64, 3, 3}, window(2, 3, 1, 1)),
+      conv_bias_relu_case("conv_3x3_large_bias_relu", {2, 64, 16, 16}, {64, 64, 3, 3},
+                          window(2, 3, 1, 1)),
       conv_case("conv_stride", {2, 4, 9, 9}, {6, 4, 3, 3}, window(2, 3, 2, 1)),
       conv_case("conv_dilation", {2, 4, 9, 9}, {6, 4, 3, 3}, window(2, 3, 1, 2, 2)),
       conv_case("conv_1x1", {3, 17, 4, 4}, {33, 17, 1, 1}, window(2, 1, 1, 0)),

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "syrtos/base/error.h"
-#include "syrtos/ops/native/conv_wgrad.h"
 #include "syrtos/ops/onednn/blocked_layout.h"
+#include "syrtos/ops/onednn/conv_native.h"
 #include "syrtos/ops/onednn/makers.h"
 
 namespace syrtos::ops::onednn {
@@ -121,6 +121,7 @@ KernelPlan make_conv(const std::shared_ptr<Engine>& engine, const KernelRequest&
     plan.input_layouts = {Layout::channels_last(), blocked(desc.weights_desc()), Layout::plain()};
     plan.input_layouts.resize(request.inputs.size());
     plan.output_layouts = {Layout::channels_last()};
+    if (plan_native_forward(conv, request, plan.input_layouts[1], plan)) return plan;
     plan.scratch_bytes = desc.scratchpad_desc().get_size();
     plan.kernel = make_primitive_kernel<Forward>(engine, desc, std::move(arguments));
     return plan;
@@ -133,6 +134,10 @@ KernelPlan make_conv_backward_data(const std::shared_ptr<Engine>& engine,
                                    const KernelRequest& request) {
   using Backward = dnnl::convolution_backward_data;
   const auto& conv = dynamic_cast<const ConvBackwardData&>(request.op);
+  KernelPlan plan;
+  plan.input_layouts = {Layout::channels_last(), request.input_layouts[1]};
+  plan.output_layouts = {Layout::channels_last()};
+  if (plan_native_backward_data(conv, request, request.input_layouts[1], plan)) return plan;
   const TensorType& weights = request.inputs[1];
   const memory::desc any = any_weights(weight_dims(weights.shape, conv.groups), weights.dtype);
   const Geometry g(conv.window);
@@ -143,9 +148,7 @@ KernelPlan make_conv_backward_data(const std::shared_ptr<Engine>& engine,
         engine->engine, algorithm::convolution_direct, image(request.outputs[0]), any,
         image(request.inputs[0]), g.stride, g.dilation, g.pad_begin, g.pad_end, hint,
         attributes());
-    KernelPlan plan;
-    plan.input_layouts = {Layout::channels_last(), blocked(desc.weights_desc())};
-    plan.output_layouts = {Layout::channels_last()};
+    plan.input_layouts[1] = blocked(desc.weights_desc());
     plan.scratch_bytes = desc.scratchpad_desc().get_size();
     plan.kernel = make_primitive_kernel<Backward>(
         engine, desc,
@@ -158,68 +161,6 @@ KernelPlan make_conv_backward_data(const std::shared_ptr<Engine>& engine,
   }
 }
 
-namespace {
-
-// Our own kernel's view of the problem; false where it has no words for it.
-bool describe_wgrad(const ConvBackwardWeights& conv, const KernelRequest& request,
-                    native::ConvWgrad& problem) {
-  const Layout& wanted = request.output_layouts[0];
-  if (conv.groups != 1 || wanted.kind != Layout::Kind::opaque) return false;
-  const auto* form = dynamic_cast<const BlockedLayout*>(wanted.opaque.get());
-  if (form == nullptr || !form->to_wgrad(problem.layout)) return false;
-  const Shape& src = request.inputs[0].shape;
-  const Shape& dst = request.inputs[1].shape;
-  const Window& window = conv.window;
-  const int last = src.rank() - 1;
-  const auto w = static_cast<size_t>(window.axes - 1);  // a 1-D image is one row of a 2-D one
-  const bool two = window.axes == 2;
-  problem.batch = static_cast<int>(src[0]);
-  problem.in_c = static_cast<int>(src[1]);
-  problem.out_c = static_cast<int>(dst[1]);
-  problem.in_h = two ? static_cast<int>(src[2]) : 1;
-  problem.in_w = static_cast<int>(src[last]);
-  problem.out_h = two ? static_cast<int>(dst[2]) : 1;
-  problem.out_w = static_cast<int>(dst[last]);
-  problem.kernel_h = two ? static_cast<int>(window.kernel[0]) : 1;
-  problem.kernel_w = static_cast<int>(window.kernel[w]);
-  problem.stride_h = two ? static_cast<int>(window.stride[0]) : 1;
-  problem.stride_w = static_cast<int>(window.stride[w]);
-  problem.dilation_h = two ? static_cast<int>(window.dilation[0]) : 1;
-  problem.dilation_w = static_cast<int>(window.dilation[w]);
-  problem.pad_top = two ? static_cast<int>(window.pad_begin[0]) : 0;
-  problem.pad_left = static_cast<int>(window.pad_begin[w]);
-  problem.bf16 = request.inputs[0].dtype == DType::bf16;
-  return true;
-}
-
-class WgradKernel : public Kernel {
- public:
-  explicit WgradKernel(const native::ConvWgrad& problem) : problem_(problem) {}
-
-  void bind(std::span<void* const> inputs, std::span<void* const> outputs,
-            void* scratch) override {
-    src_ = inputs[0];
-    diff_dst_ = inputs[1];
-    diff_weights_ = static_cast<float*>(outputs[0]);
-    if (outputs.size() > 1) diff_bias_ = static_cast<float*>(outputs[1]);
-    scratch_ = scratch;
-  }
-  void run(const Step& /*step*/) override {
-    native::conv_wgrad(problem_, src_, diff_dst_, diff_weights_, diff_bias_, scratch_);
-  }
-  std::string implementation() const override { return "native:wgrad"; }
-
- private:
-  native::ConvWgrad problem_;
-  const void* src_ = nullptr;
-  const void* diff_dst_ = nullptr;
-  float* diff_weights_ = nullptr;
-  float* diff_bias_ = nullptr;
-  void* scratch_ = nullptr;
-};
-
-}  // namespace
-
 KernelPlan make_conv_backward_weights(const std::shared_ptr<Engine>& engine,
                                       const KernelRequest& request) {
   using Backward = dnnl::convolution_backward_weights;
@@ -229,13 +170,7 @@ KernelPlan make_conv_backward_weights(const std::shared_ptr<Engine>& engine,
   plan.output_layouts = {request.output_layouts[0], Layout::plain()};
   plan.output_layouts.resize(request.outputs.size());
 
-  native::ConvWgrad problem;
-  if (describe_wgrad(conv, request, problem) && native::conv_wgrad_supported(problem) &&
-      native::conv_wgrad_should_use(problem)) {
-    plan.scratch_bytes = native::conv_wgrad_scratch_bytes(problem);
-    plan.kernel = std::make_unique<WgradKernel>(problem);
-    return plan;
-  }
+  if (plan_native_backward_weights(conv, request, request.output_layouts[0], plan)) return plan;
 
   const TensorType& src = request.inputs[0];
   const TensorType& dst = request.inputs[1];

@@ -25,7 +25,8 @@ struct Operands {
 template <typename Function>
 class FunctionKernel : public Kernel {
  public:
-  explicit FunctionKernel(Function function) : function_(std::move(function)) {}
+  explicit FunctionKernel(Function function, const char* name = "native")
+      : function_(std::move(function)), name_(name) {}
 
   void bind(std::span<void* const> inputs, std::span<void* const> outputs,
             void* scratch) override {
@@ -34,9 +35,11 @@ class FunctionKernel : public Kernel {
     operands_.scratch = scratch;
   }
   void run(const Step& step) override { function_(operands_, step); }
+  std::string implementation() const override { return name_; }
 
  private:
   Function function_;
+  const char* name_;
   Operands operands_;
 };
 
