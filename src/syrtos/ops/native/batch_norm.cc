@@ -5,16 +5,16 @@
 #include "syrtos/ops/native/batch_norm_kernels.h"
 #include "syrtos/ops/native/dispatch.h"
 
-// Splitting. With channels to spare (each thread gets whole cache lines of every row and its slab
-// fits into its L2 cache) a thread takes channels and does both passes without meeting the others.
-// Otherwise a thread takes rows: sums per thread, combined in the order of threads, then the
-// second pass over the same rows, which are still in its cache if they fit.
+// Splitting. With few rows and many channels a thread takes channels and does both passes without
+// meeting the others. Otherwise it takes rows, so that it reads memory in order: sums per thread,
+// combined in the order of threads, then the second pass over the same rows, which are still in its
+// cache if they fit.
 
 namespace syrtos::ops::native {
 namespace {
 
 constexpr int64_t kChannelGrain = 64;      // a multiple of every tile and of the padding
-constexpr int64_t kSlabBytes = 768 << 10;  // what a thread re-reads should fit into L2
+constexpr int64_t kFewRows = 32;           // per thread: not worth a second parallel region
 constexpr int64_t kSerialBelow = 8 << 10;  // elements that are not worth waking threads
 
 const BatchNormKernels& kernels() {
@@ -28,36 +28,37 @@ int64_t padded(int64_t channels) {
 
 enum class Split { none, channels, rows };
 
-// `tensors` is how many tensors of the shape the second pass reads again.
-Split split_of(const BatchNormShape& shape, int tensors) {
+Split split_of(const BatchNormShape& shape) {
   const int threads = thread_count();
   if (threads == 1 || shape.rows * shape.channels < kSerialBelow) return Split::none;
-  const int64_t slab =
-      shape.rows * shape.channels / threads * static_cast<int64_t>(size_of(shape.dtype)) * tensors;
   const bool wide = shape.channels >= kChannelGrain * threads;
-  const bool few_rows = shape.rows < 16 * threads;
-  if (wide && (slab <= kSlabBytes || few_rows)) return Split::channels;
-  return Split::rows;
+  return wide && shape.rows < kFewRows * threads ? Split::channels : Split::rows;
 }
 
-// The scratch: four arrays of floats over channels, then for each thread two of doubles.
+// The scratch: four arrays of floats over channels, then for each thread its sums.
 struct Scratch {
-  float* floats[4];
-  double* sums;
-  int64_t partial_stride;
+  static constexpr int64_t kFloats = 4;
+  static constexpr int64_t kThreadDoubles = 3;  // two sums and two of half the size
 
-  Scratch(void* memory, int64_t channels) : partial_stride(2 * padded(channels)) {
+  float* floats[kFloats];
+  double* sums;
+  int64_t channels;
+
+  Scratch(void* memory, int64_t count) : channels(padded(count)) {
     float* next = static_cast<float*>(memory);
     for (float*& array : floats) {
       array = next;
-      next += padded(channels);
+      next += channels;
     }
     sums = reinterpret_cast<double*>(next);
   }
-  double* first_sum(int thread) const { return sums + thread * partial_stride; }
-  double* second_sum(int thread) const { return first_sum(thread) + partial_stride / 2; }
+  BatchNormSums of_thread(int thread) const {
+    double* first = sums + thread * kThreadDoubles * channels;
+    float* block = reinterpret_cast<float*>(first + 2 * channels);
+    return {first, first + channels, block, block + channels};
+  }
   BatchNormFinish finish(int64_t rows, int64_t begin, int64_t end, int partials) const {
-    return {rows, begin, end, partials, partial_stride, first_sum(0), second_sum(0)};
+    return {rows, begin, end, partials, kThreadDoubles * channels, of_thread(0)};
   }
 };
 
@@ -126,12 +127,12 @@ void backward(const BatchNormShape& shape, const BatchNormBackward& args, bool f
   const void* gradient = masked != nullptr ? masked : args.diff_dst;
   const void* mask_again = masked != nullptr ? nullptr : mask;
   const BatchNormFactors factors{args.mean, scale, slope, shift};
-  const Split split = split_of(shape, mask_again != nullptr ? 3 : 2);
+  const Split split = split_of(shape);
   two_passes(
       shape, split,
       [&](const BatchNormPart& part, int thread) {
         kernels().backward_sums[type](part, args.src, mask, args.diff_dst, args.mean, masked,
-                                      scratch.first_sum(thread), scratch.second_sum(thread));
+                                      scratch.of_thread(thread));
       },
       [&](int64_t begin, int64_t end, int partials) {
         kernels().finish_backward(scratch.finish(shape.rows, begin, end, partials), frozen,
@@ -147,9 +148,9 @@ void backward(const BatchNormShape& shape, const BatchNormBackward& args, bool f
 }  // namespace
 
 int64_t batch_norm_scratch_bytes(int64_t channels) {
-  const int64_t floats = 4 * int64_t{sizeof(float)};
-  const int64_t doubles = 2 * int64_t{sizeof(double)} * thread_count();
-  return padded(channels) * (floats + doubles);
+  const auto floats = Scratch::kFloats * static_cast<int64_t>(sizeof(float));
+  const auto doubles = Scratch::kThreadDoubles * static_cast<int64_t>(sizeof(double));
+  return padded(channels) * (floats + doubles * thread_count());
 }
 
 void batch_norm_forward_training(const BatchNormShape& shape, const BatchNormForwardTraining& args,
@@ -158,7 +159,7 @@ void batch_norm_forward_training(const BatchNormShape& shape, const BatchNormFor
   const int type = index_of(shape.dtype);
   const Scratch scratch(memory, shape.channels);
   auto [shift, scale, unused1, unused2] = scratch.floats;
-  const Split split = split_of(shape, 1);
+  const Split split = split_of(shape);
   if (split == Split::rows) {
     const BatchNormPart all{shape.channels, 0, shape.rows, 0, shape.channels};
     kernels().sample_shift[type](all, shape.rows, args.src, shift);
@@ -170,8 +171,7 @@ void batch_norm_forward_training(const BatchNormShape& shape, const BatchNormFor
         if (split != Split::rows) {
           kernels().sample_shift[type](part, shape.rows, args.src, shift);
         }
-        kernels().sums[type](part, args.src, shift, scratch.first_sum(thread),
-                             scratch.second_sum(thread));
+        kernels().sums[type](part, args.src, shift, scratch.of_thread(thread));
       },
       [&](int64_t begin, int64_t end, int partials) {
         kernels().finish_forward(scratch.finish(shape.rows, begin, end, partials), shift,

@@ -1,31 +1,8 @@
 #include "syrtos/ops/native/batch_norm_kernels.h"
-#include "syrtos/ops/native/element.h"
+#include "syrtos/ops/native/batch_norm_loops.h"
 
 namespace syrtos::ops::native::SYRTOS_ISA {
 namespace {
-
-// Rows that one tile of channels walks down before the next tile: few for wide rows, so that the
-// memory is read as a few sequential streams; many for narrow ones, where the row is the tile.
-// Sums within such a group are floats, the sums of groups doubles.
-constexpr int64_t kWideGroup = 16;
-constexpr int64_t kNarrowGroup = 64;
-
-/// Calls body(tile, first row, end row) over the part. `backwards` takes the groups from the end,
-/// so that a second pass begins with what the first left in the cache.
-template <bool kBackwards, typename Body>
-inline void for_each_group(const BatchNormPart& part, Body&& body) {
-  const bool narrow = part.channel_end - part.channel_begin <= 4 * kLanes;
-  const int64_t group = narrow ? kNarrowGroup : kWideGroup;
-  const int64_t groups = (part.row_end - part.row_begin + group - 1) / group;
-  for (int64_t g = 0; g < groups; ++g) {
-    const int64_t first = part.row_begin + (kBackwards ? groups - 1 - g : g) * group;
-    const int64_t end = first + group < part.row_end ? first + group : part.row_end;
-    for_each_tile(
-        part.channel_begin, part.channel_end, [&](auto tile) __attribute__((always_inline)) {
-          body(tile, first, end);
-        });
-  }
-}
 
 template <typename T>
 void sample_shift(const BatchNormPart& part, int64_t rows, const void* src, float* shift) {
@@ -43,34 +20,44 @@ void sample_shift(const BatchNormPart& part, int64_t rows, const void* src, floa
 }
 
 template <typename T>
-void sums(const BatchNormPart& part, const void* src, const float* shift, double* sum,
-          double* square_sum) {
-  for (int64_t c = part.channel_begin; c < part.channel_end; ++c) sum[c] = square_sum[c] = 0;
-  for_each_group<false>(
-      part, [&](auto tile, int64_t first, int64_t end) __attribute__((always_inline)) {
-        constexpr int kVectors = decltype(tile)::kVectors;
-        Vec origin[kVectors], total[kVectors], squares[kVectors];
-        for (int v = 0; v < kVectors; ++v) {
-          origin[v] = tile.get(shift, v);
-          total[v] = squares[v] = Vec{};
-        }
-        const T* row = static_cast<const T*>(src) + first * part.stride;
-        for (int64_t r = first; r < end; ++r, row += part.stride) {
+void sums(const BatchNormPart& part, const void* src, const float* shift,
+          const BatchNormSums& sums) {
+  sum_blocks(part, sums, [&](int64_t begin, int64_t end) {
+    for_each_group<false>(
+        part, begin,
+        end, [&](auto tile, int64_t first, int64_t last) __attribute__((always_inline)) {
+          constexpr int kVectors = decltype(tile)::kVectors;
+          TileSums<decltype(tile)> total(tile, sums);
+          Vec origin[kVectors];
+          for (int v = 0; v < kVectors; ++v) origin[v] = tile.get(shift, v);
+          const T* const x = static_cast<const T*>(src);
+          const int64_t stride = part.stride;
+          for (int64_t at = first * stride; at < last * stride; at += stride) {
 #pragma GCC unroll 4
-          for (int v = 0; v < kVectors; ++v) {
-            const Vec x = tile.get(row, v) - origin[v];
-            total[v] += x;
-            squares[v] += x * x;
+            for (int v = 0; v < kVectors; ++v) {
+              const Vec centred = tile.get(x + at, v) - origin[v];
+              total.first[v] += centred;
+              total.second[v] += centred * centred;
+            }
           }
-        }
-        for (int v = 0; v < kVectors; ++v) {
-          tile.accumulate(sum, v, total[v]);
-          tile.accumulate(square_sum, v, squares[v]);
-        }
-      });
+          total.keep(tile, sums);
+        });
+  });
 }
 
-// Kept apart from the loop below so that it is vectorised: all iterations are independent.
+/// Adds the sums of the other threads to those of the first, in their order. Apart from the loops
+/// over channels that use them, so that these are vectorised.
+void combine(const BatchNormFinish& finish) {
+  for (int t = 1; t < finish.partials; ++t) {
+    const double* __restrict first = finish.sums.first + t * finish.partial_stride;
+    const double* __restrict second = finish.sums.second + t * finish.partial_stride;
+    for (int64_t c = finish.channel_begin; c < finish.channel_end; ++c) {
+      finish.sums.first[c] += first[c];
+      finish.sums.second[c] += second[c];
+    }
+  }
+}
+
 inline float inverse_root(float x) { return 1.0f / __builtin_sqrtf(x); }
 
 void finish_forward(const BatchNormFinish& finish, const float* shift, const float* gamma,
@@ -81,16 +68,13 @@ void finish_forward(const BatchNormFinish& finish, const float* shift, const flo
   const float unbiased = finish.rows > 1
                              ? static_cast<float>(finish.rows) / static_cast<float>(finish.rows - 1)
                              : 1.0f;
+  combine(finish);
+  const double* __restrict sum = finish.sums.first;
+  const double* __restrict square_sum = finish.sums.second;
   // scale holds the variance until inv_std is known.
   for (int64_t c = finish.channel_begin; c < finish.channel_end; ++c) {
-    double sum = 0;
-    double square_sum = 0;
-    for (int t = 0; t < finish.partials; ++t) {
-      sum += finish.sum[t * finish.partial_stride + c];
-      square_sum += finish.square_sum[t * finish.partial_stride + c];
-    }
-    const double offset = sum * inverse;
-    const double variance = square_sum * inverse - offset * offset;
+    const double offset = sum[c] * inverse;
+    const double variance = square_sum[c] * inverse - offset * offset;
     mean[c] = static_cast<float>(shift[c] + offset);
     scale[c] = static_cast<float>(variance < 0 ? 0 : variance);
   }
@@ -110,7 +94,8 @@ template <typename T, bool kResidual, bool kRelu>
 void normalize_rows(const BatchNormPart& part, const BatchNormFactors& factors, const void* src,
                     const void* residual, void* dst) {
   for_each_group<true>(
-      part, [&](auto tile, int64_t first, int64_t end) __attribute__((always_inline)) {
+      part, part.row_begin,
+      part.row_end, [&](auto tile, int64_t first, int64_t end) __attribute__((always_inline)) {
         constexpr int kVectors = decltype(tile)::kVectors;
         Vec mean[kVectors], scale[kVectors], shift[kVectors];
         for (int v = 0; v < kVectors; ++v) {
@@ -118,14 +103,18 @@ void normalize_rows(const BatchNormPart& part, const BatchNormFactors& factors, 
           scale[v] = tile.get(factors.scale, v);
           shift[v] = tile.get(factors.shift, v);
         }
-        for (int64_t r = first; r < end; ++r) {
-          const int64_t at = r * part.stride;
+        // Copies of what is captured, which stores could otherwise alias.
+        const T* const x = static_cast<const T*>(src);
+        const T* const added = static_cast<const T*>(residual);
+        T* const out = static_cast<T*>(dst);
+        const int64_t stride = part.stride;
+        for (int64_t at = first * stride; at < end * stride; at += stride) {
 #pragma GCC unroll 4
           for (int v = 0; v < kVectors; ++v) {
-            Vec y = (tile.get(static_cast<const T*>(src) + at, v) - mean[v]) * scale[v] + shift[v];
-            if constexpr (kResidual) y += tile.get(static_cast<const T*>(residual) + at, v);
+            Vec y = (tile.get(x + at, v) - mean[v]) * scale[v] + shift[v];
+            if constexpr (kResidual) y += tile.get(added + at, v);
             if constexpr (kRelu) y = relu(y);
-            tile.put(static_cast<T*>(dst) + at, v, y);
+            tile.put(out + at, v, y);
           }
         }
       });
@@ -145,46 +134,45 @@ void normalize(const BatchNormPart& part, const BatchNormFactors& factors, const
 
 template <typename T, bool kRelu, bool kResidual>
 void backward_sums_rows(const BatchNormPart& part, const void* src, const void* dst,
-                        const void* diff_dst, const float* mean, void* diff_residual, double* sum,
-                        double* product_sum) {
-  for (int64_t c = part.channel_begin; c < part.channel_end; ++c) sum[c] = product_sum[c] = 0;
-  for_each_group<false>(
-      part, [&](auto tile, int64_t first, int64_t end) __attribute__((always_inline)) {
-        constexpr int kVectors = decltype(tile)::kVectors;
-        Vec origin[kVectors], total[kVectors], products[kVectors];
-        for (int v = 0; v < kVectors; ++v) {
-          origin[v] = tile.get(mean, v);
-          total[v] = products[v] = Vec{};
-        }
-        for (int64_t r = first; r < end; ++r) {
-          const int64_t at = r * part.stride;
+                        const void* diff_dst, const float* mean, void* diff_residual,
+                        const BatchNormSums& sums) {
+  sum_blocks(part, sums, [&](int64_t begin, int64_t end) {
+    for_each_group<false>(
+        part, begin,
+        end, [&](auto tile, int64_t first, int64_t last) __attribute__((always_inline)) {
+          constexpr int kVectors = decltype(tile)::kVectors;
+          TileSums<decltype(tile)> total(tile, sums);
+          Vec origin[kVectors];
+          for (int v = 0; v < kVectors; ++v) origin[v] = tile.get(mean, v);
+          const T* const x = static_cast<const T*>(src);
+          const T* const y = static_cast<const T*>(dst);
+          const T* const diff = static_cast<const T*>(diff_dst);
+          T* const masked = static_cast<T*>(diff_residual);
+          const int64_t stride = part.stride;
+          for (int64_t at = first * stride; at < last * stride; at += stride) {
 #pragma GCC unroll 4
-          for (int v = 0; v < kVectors; ++v) {
-            Vec gradient = tile.get(static_cast<const T*>(diff_dst) + at, v);
-            if constexpr (kRelu) {
-              gradient = relu_mask(tile.get(static_cast<const T*>(dst) + at, v), gradient);
+            for (int v = 0; v < kVectors; ++v) {
+              Vec gradient = tile.get(diff + at, v);
+              if constexpr (kRelu) gradient = relu_mask(tile.get(y + at, v), gradient);
+              if constexpr (kResidual) tile.put(masked + at, v, gradient);
+              total.first[v] += gradient;
+              total.second[v] += gradient * (tile.get(x + at, v) - origin[v]);
             }
-            if constexpr (kResidual) tile.put(static_cast<T*>(diff_residual) + at, v, gradient);
-            total[v] += gradient;
-            products[v] += gradient * (tile.get(static_cast<const T*>(src) + at, v) - origin[v]);
           }
-        }
-        for (int v = 0; v < kVectors; ++v) {
-          tile.accumulate(sum, v, total[v]);
-          tile.accumulate(product_sum, v, products[v]);
-        }
-      });
+          total.keep(tile, sums);
+        });
+  });
 }
 
 template <typename T>
 void backward_sums(const BatchNormPart& part, const void* src, const void* dst,
-                   const void* diff_dst, const float* mean, void* diff_residual, double* sum,
-                   double* product_sum) {
+                   const void* diff_dst, const float* mean, void* diff_residual,
+                   const BatchNormSums& sums) {
   const auto rows = dst == nullptr ? (diff_residual == nullptr ? backward_sums_rows<T, false, false>
                                                                : backward_sums_rows<T, false, true>)
                                    : (diff_residual == nullptr ? backward_sums_rows<T, true, false>
                                                                : backward_sums_rows<T, true, true>);
-  rows(part, src, dst, diff_dst, mean, diff_residual, sum, product_sum);
+  rows(part, src, dst, diff_dst, mean, diff_residual, sums);
 }
 
 void finish_backward(const BatchNormFinish& finish, bool frozen, const float* gamma,
@@ -192,15 +180,12 @@ void finish_backward(const BatchNormFinish& finish, bool frozen, const float* ga
                      float* __restrict diff_beta, float* __restrict scale, float* __restrict slope,
                      float* __restrict shift) {
   const float inverse = frozen ? 0.0f : 1.0f / static_cast<float>(finish.rows);
+  combine(finish);
+  const double* __restrict sum = finish.sums.first;
+  const double* __restrict product_sum = finish.sums.second;
   for (int64_t c = finish.channel_begin; c < finish.channel_end; ++c) {
-    double sum = 0;
-    double product_sum = 0;
-    for (int t = 0; t < finish.partials; ++t) {
-      sum += finish.sum[t * finish.partial_stride + c];
-      product_sum += finish.square_sum[t * finish.partial_stride + c];
-    }
-    diff_beta[c] = static_cast<float>(sum);
-    diff_gamma[c] = static_cast<float>(product_sum) * inv_std[c];
+    diff_beta[c] = static_cast<float>(sum[c]);
+    diff_gamma[c] = static_cast<float>(product_sum[c]) * inv_std[c];
     scale[c] = gamma[c] * inv_std[c];
     slope[c] = -scale[c] * inv_std[c] * diff_gamma[c] * inverse;
     shift[c] = -scale[c] * diff_beta[c] * inverse;
@@ -211,7 +196,8 @@ template <typename T, bool kSource, bool kRelu>
 void backward_data_rows(const BatchNormPart& part, const BatchNormFactors& factors, const void* src,
                         const void* dst, const void* diff_dst, void* diff_src) {
   for_each_group<true>(
-      part, [&](auto tile, int64_t first, int64_t end) __attribute__((always_inline)) {
+      part, part.row_begin,
+      part.row_end, [&](auto tile, int64_t first, int64_t end) __attribute__((always_inline)) {
         constexpr int kVectors = decltype(tile)::kVectors;
         Vec mean[kVectors], scale[kVectors], slope[kVectors], shift[kVectors];
         for (int v = 0; v < kVectors; ++v) {
@@ -222,20 +208,24 @@ void backward_data_rows(const BatchNormPart& part, const BatchNormFactors& facto
             shift[v] = tile.get(factors.shift, v);
           }
         }
-        for (int64_t r = first; r < end; ++r) {
-          const int64_t at = r * part.stride;
+        const T* const x = static_cast<const T*>(src);
+        const T* const y = static_cast<const T*>(dst);
+        const T* const diff = static_cast<const T*>(diff_dst);
+        T* const out = static_cast<T*>(diff_src);
+        const int64_t stride = part.stride;
+        for (int64_t at = first * stride; at < end * stride; at += stride) {
 #pragma GCC unroll 4
           for (int v = 0; v < kVectors; ++v) {
-            Vec gradient = tile.get(static_cast<const T*>(diff_dst) + at, v);
+            Vec gradient = tile.get(diff + at, v);
             if constexpr (kRelu) {
-              gradient = relu_mask(tile.get(static_cast<const T*>(dst) + at, v), gradient);
+              gradient = relu_mask(tile.get(y + at, v), gradient);
             }
             Vec result = gradient * scale[v];
             if constexpr (kSource) {
-              const Vec x = tile.get(static_cast<const T*>(src) + at, v) - mean[v];
-              result += x * slope[v] + shift[v];
+              const Vec centred = tile.get(x + at, v) - mean[v];
+              result += centred * slope[v] + shift[v];
             }
-            tile.put(static_cast<T*>(diff_src) + at, v, result);
+            tile.put(out + at, v, result);
           }
         }
       });

@@ -21,13 +21,21 @@ struct BatchNormFactors {
   const float* shift;
 };
 
+/// Two sums for each channel: of src and its square, or of the gradient and gradient * src, src
+/// taken relative to something near its mean. Arrays over all channels, padded to whole vectors.
+struct BatchNormSums {
+  double* first;
+  double* second;
+  float* block_first;  ///< of the present block of rows
+  float* block_second;
+};
+
 struct BatchNormFinish {
   int64_t rows;
   int64_t channel_begin, channel_end;
   int partials;            ///< number of threads that summed
   int64_t partial_stride;  ///< doubles from the sums of one thread to those of the next
-  const double* sum;
-  const double* square_sum;  ///< backward: sums of gradient * (src - mean)
+  BatchNormSums sums;      ///< of the first thread; takes those of the others
 };
 
 struct BatchNormKernels {
@@ -35,9 +43,9 @@ struct BatchNormKernels {
   /// (src - shift)^2 lose nothing.
   void (*sample_shift[kElementTypes])(const BatchNormPart& part, int64_t rows, const void* src,
                                       float* shift);
-  /// Overwrites sum and square_sum with those of src - shift over the part.
+  /// Overwrites the sums with those of src - shift and its square over the part.
   void (*sums[kElementTypes])(const BatchNormPart& part, const void* src, const float* shift,
-                              double* sum, double* square_sum);
+                              const BatchNormSums& sums);
   /// mean, inv_std, scale and the running statistics (unless null) from the sums of all threads.
   void (*finish_forward)(const BatchNormFinish& finish, const float* shift, const float* gamma,
                          float epsilon, float momentum, float* mean, float* inv_std, float* scale,
@@ -49,7 +57,7 @@ struct BatchNormKernels {
   /// and then also written to diff_residual unless null.
   void (*backward_sums[kElementTypes])(const BatchNormPart& part, const void* src, const void* dst,
                                        const void* diff_dst, const float* mean, void* diff_residual,
-                                       double* sum, double* product_sum);
+                                       const BatchNormSums& sums);
   /// diff_gamma, diff_beta, and the factors of backward_data.
   void (*finish_backward)(const BatchNormFinish& finish, bool frozen, const float* gamma,
                           const float* inv_std, float* diff_gamma, float* diff_beta, float* scale,

@@ -48,7 +48,16 @@ struct Bf16 {
 [[gnu::always_inline]] inline Vec relu_mask(Vec y, Vec diff) { return y <= 0.0f ? Vec{} : diff; }
 
 [[gnu::always_inline]] inline Vec from_bf16(HalfVec half) {
+#if defined(__AVX512F__)
+  // The compiler would widen two halves and join them.
+  const auto words = _mm512_maskz_cvtepu16_epi32(0xffff, reinterpret_cast<__m256i>(half));
+  return reinterpret_cast<Vec>(reinterpret_cast<UIntVec>(words) << 16);
+#elif defined(__AVX2__)
+  const auto words = _mm256_cvtepu16_epi32(reinterpret_cast<__m128i>(half));
+  return reinterpret_cast<Vec>(reinterpret_cast<UIntVec>(words) << 16);
+#else
   return reinterpret_cast<Vec>(__builtin_convertvector(half, UIntVec) << 16);
+#endif
 }
 
 /// Round to nearest even; NaN stays NaN. The AVX512-BF16 instruction flushes subnormals to zero.
@@ -62,7 +71,13 @@ struct Bf16 {
   const UIntVec bits = reinterpret_cast<UIntVec>(v);
   const UIntVec rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
   const UIntVec quiet = (bits >> 16) | 0x40u;
-  return __builtin_convertvector(v == v ? rounded : quiet, HalfVec);
+  const UIntVec words = v == v ? rounded : quiet;
+#if defined(__AVX512F__)
+  return reinterpret_cast<HalfVec>(
+      _mm512_maskz_cvtepi32_epi16(0xffff, reinterpret_cast<__m512i>(words)));
+#else
+  return __builtin_convertvector(words, HalfVec);
+#endif
 #endif
 }
 
