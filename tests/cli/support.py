@@ -1,7 +1,6 @@
 """What the command-line tests share: running the program and checking what it says."""
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -10,6 +9,9 @@ import traceback
 BIN = os.environ["SYRTOS_BIN"]
 SOURCE = os.environ.get("SYRTOS_SOURCE", os.getcwd())
 MNIST = os.path.join(SOURCE, "build", "data", "mnist")
+
+# Tests share their cores: threads that wait must not keep one busy.
+os.environ["OMP_WAIT_POLICY"] = "passive"
 
 # Small and quick; one thread, so that other tests may run at the same time.
 SMALL = ["--network", "lenet5", "--data", "random", "--samples", "70", "--batch", "16",

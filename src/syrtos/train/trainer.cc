@@ -98,8 +98,9 @@ void Trainer::check_loss(float loss) {
       item == nullptr
           ? "no single layer is to blame"
           : fmt::format("first non-finite value after layer {} ({})", item->layer, item->operation);
-  fail_run("loss is {} at step {} (epoch {}): {}; try a smaller --lr (now {}) or --clip 1", loss,
-           position_.step + 1, position_.epoch + 1, where, learning_rate_);
+  fail_run("loss is {} at step {} (epoch {}): {}; try a smaller --lr (now {}) or --clip 1",
+           std::isnan(loss) ? "nan" : "infinite", position_.step + 1, position_.epoch + 1, where,
+           learning_rate_);
 }
 
 void Trainer::train_step() {
