@@ -2,7 +2,6 @@
 
 #include <limits>
 
-#include "syrtos/ops/native/shortcut.h"
 #include "tests/ops_native/reference.h"
 
 namespace syrtos::ops::native {
@@ -126,32 +125,6 @@ TEST_P(PoolingTest, AdaptiveAndGlobalPoolingMatchTheNaiveLoops) {
     check_pooling(adaptive_pool_shape(dtype(), 2, 7, 10, channels, 3, 4), false);
     check_pooling(adaptive_pool_shape(dtype(), 2, 3, 4, channels, 5, 7), false);
     check_pooling(adaptive_pool_shape(dtype(), 2, 6, 6, channels, 6, 6), false);
-  }
-}
-
-TEST_P(PoolingTest, ShortcutTakesEachStridePixelAndPadsChannels) {
-  for (const int64_t stride : {1, 2, 3}) {
-    for (const int64_t channels : {1, 3, 16, 17, 64}) {
-      const ShortcutShape s{
-          3, 9, 8, channels, channels * 2 + (stride == 1 ? -channels : 0), stride, dtype()};
-      const int64_t oh = (s.height + stride - 1) / stride, ow = (s.width + stride - 1) / stride;
-      const int64_t in = s.batch * s.height * s.width * channels;
-      const int64_t out = s.batch * oh * ow * s.output_channels;
-      TestTensor x(dtype(), in, 1), dy(dtype(), out, 2), y(dtype(), out), dx(dtype(), in);
-      shortcut(s, x.data(), y.data());
-      shortcut_backward(s, dy.data(), dx.data());
-      Doubles want(out), gradient(in);
-      for (int64_t i = 0; i < out; ++i) {
-        const int64_t c = i % s.output_channels, pixel = i / s.output_channels;
-        if (c >= channels) continue;
-        const int64_t w = pixel % ow * stride, h = pixel / ow % oh * stride, n = pixel / ow / oh;
-        const int64_t from = ((n * s.height + h) * s.width + w) * channels + c;
-        want[i] = x[from];
-        gradient[from] = dy[i];
-      }
-      expect_near(y, want, 0);
-      expect_near(dx, gradient, 0);
-    }
   }
 }
 

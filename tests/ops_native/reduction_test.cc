@@ -2,7 +2,6 @@
 
 #include <limits>
 
-#include "syrtos/ops/native/reorder.h"
 #include "tests/ops_native/reference.h"
 
 namespace syrtos::ops::native {
@@ -47,29 +46,6 @@ TEST_P(ReductionTest, NonfiniteElementsAreCounted) {
     x.set(0, std::numeric_limits<double>::infinity());
     x.set(n / 2, -std::numeric_limits<double>::infinity());
     EXPECT_EQ(count_nonfinite(dtype(), n, x.data()), n == 1 ? 1 : 3);
-  }
-}
-
-TEST_P(ReductionTest, ReordersAndBackAreExactAcrossTypes) {
-  for (const DType other : {DType::f32, DType::bf16}) {
-    for (const int64_t channels : {1, 3, 6, 16, 17, 64, 100}) {
-      for (const int64_t pixels : {1, 9, 64, 100, 1024}) {
-        const int64_t batch = 3, n = batch * channels * pixels;
-        TestTensor x(DType::bf16, n, 1), plain(dtype(), n), last(other, n), back(dtype(), n);
-        for (int64_t i = 0; i < n; ++i) plain.set(i, x[i]);
-        plain_to_channels_last(batch, channels, pixels, dtype(), plain.data(), other, last.data());
-        for (int64_t b = 0; b < batch; ++b) {
-          for (int64_t c = 0; c < channels; ++c) {
-            for (int64_t p = 0; p < pixels; ++p) {
-              ASSERT_EQ(last[(b * pixels + p) * channels + c],
-                        plain[(b * channels + c) * pixels + p]);
-            }
-          }
-        }
-        channels_last_to_plain(batch, channels, pixels, other, last.data(), dtype(), back.data());
-        EXPECT_TRUE(back.same_bits(plain));
-      }
-    }
   }
 }
 

@@ -12,9 +12,17 @@
 namespace syrtos::ops::native {
 namespace {
 
-// Packed bytes per block. Large enough that a tile of diff_weights is seldom loaded and stored
-// again, small enough that a block stays in the caches of the cores between packing and use.
-constexpr int64_t kBlockBytes = int64_t{4} << 20;
+// Packed bytes per block: small enough that a block stays in the caches of the cores between
+// packing and use, larger where the tiles of a large diff_weights are expensive to load and store
+// again.
+#ifndef LB
+#define LB 512
+#endif
+#ifndef LM
+#define LM 12
+#endif
+constexpr int64_t kLeastBlockBytes = int64_t{LB} << 10;
+constexpr int64_t kMostBlockBytes = int64_t{4} << 20;
 
 // From this size on diff_weights does not stay in a core's cache until somebody reads it, and
 // stores that bypass the cache save the read for ownership.
@@ -53,9 +61,10 @@ void plan_panels(const ConvWgrad& p, Isa isa, WgradPlan& plan) {
   plan.x_cols = plan.folded ? p.out_w : p.in_w;
 }
 
-// Blocks: as many whole images as fit kBlockBytes, or a band of output rows of one (or one pair)
+// Blocks: as many whole images as fit the budget, or a band of output rows of one (or one pair)
 // of them. Groups: more than one only when the tiles alone cannot keep the threads busy.
 void plan_blocks(const ConvWgrad& p, WgradPlan& plan) {
+  const int64_t budget = std::clamp(plan.span * 4 * LM, kLeastBlockBytes, kMostBlockBytes);
   const int per_word = plan.pairs ? 2 : 1;
   const int words = ceil_div(p.batch, per_word);
   const int64_t x_row = int64_t{plan.i_panels} * plan.x_width * plan.x_cols * 4;
@@ -66,14 +75,14 @@ void plan_blocks(const ConvWgrad& p, WgradPlan& plan) {
   while (tiles * plan.groups < 4 * plan.threads && plan.groups < std::min(plan.threads, words)) {
     ++plan.groups;
   }
-  int64_t fit = std::clamp<int64_t>(kBlockBytes / block_bytes(p.out_h), 1, words);
+  int64_t fit = std::clamp<int64_t>(budget / block_bytes(p.out_h), 1, words);
   fit = std::min<int64_t>(fit, words / plan.groups);
   plan.n_blocks = ceil_div(words, fit);
   const int block_words = ceil_div(words, plan.n_blocks);
   plan.n_blocks = ceil_div(words, block_words);
   plan.images = block_words * per_word;
   plan.band = p.out_h;
-  while (block_bytes(plan.band) * block_words > kBlockBytes && plan.band > 8) {
+  while (block_bytes(plan.band) * block_words > budget && plan.band > 8) {
     plan.band = ceil_div(plan.band, 2);
   }
   plan.blocks = plan.n_blocks * ceil_div(p.out_h, plan.band);
@@ -82,14 +91,26 @@ void plan_blocks(const ConvWgrad& p, WgradPlan& plan) {
   plan.y_panel = int64_t{plan.band} * p.out_w * block_words * plan.y_width;
 }
 
+// To a 1x1 kernel that visits every pixel, pixels are as good as images of one pixel, and those are
+// packed in the order in which they lie in memory.
+ConvWgrad flatten(ConvWgrad p) {
+  const bool every_pixel = p.kernel_h == 1 && p.kernel_w == 1 && p.stride_h == 1 &&
+                           p.stride_w == 1 && p.in_h == p.out_h && p.in_w == p.out_w &&
+                           p.pad_top == 0 && p.pad_left == 0;
+  if (!every_pixel) return p;
+  p.batch *= p.in_h * p.in_w;
+  p.in_h = p.in_w = p.out_h = p.out_w = 1;
+  return p;
+}
+
 WgradPlan make_plan(const ConvWgrad& p, Isa isa) {
   SYRTOS_CHECK(conv_wgrad_supported(p), "[conv_wgrad] kernel {}x{}, i_pack {}", p.kernel_h,
                p.kernel_w, p.layout.i_pack);
   WgradPlan plan;
   plan.threads = thread_count();
+  plan.span = p.layout.padded_o * p.layout.padded_i * p.kernel_h * p.kernel_w;
   plan_panels(p, isa, plan);
   plan_blocks(p, plan);
-  plan.span = p.layout.padded_o * p.layout.padded_i * p.kernel_h * p.kernel_w;
   const WgradLayout& l = p.layout;
   const bool aligned = (l.o_block | l.stride_o | l.stride_i | l.stride_h | l.stride_w) % 16 == 0;
   plan.stream = plan.blocks == 1 && plan.span * 4 >= kStreamBytes && aligned;
@@ -167,11 +188,12 @@ bool conv_wgrad_should_use(const ConvWgrad& p) {
 }
 
 size_t conv_wgrad_scratch_bytes(const ConvWgrad& problem, Isa isa) {
-  return static_cast<size_t>(make_plan(problem, isa).bytes);
+  return static_cast<size_t>(make_plan(flatten(problem), isa).bytes);
 }
 
-void conv_wgrad(const ConvWgrad& problem, const void* src, const void* diff_dst,
+void conv_wgrad(const ConvWgrad& requested, const void* src, const void* diff_dst,
                 float* diff_weights, float* diff_bias, void* scratch, Isa isa) {
+  const ConvWgrad problem = flatten(requested);
   WgradPlan plan = make_plan(problem, isa);
   if (reinterpret_cast<uintptr_t>(diff_weights) % 64 != 0) plan.stream = false;
   const WgradArgs args{

@@ -82,50 +82,74 @@ struct Run {
   }
 };
 
-// Step 1 for one block: units of (line, a few panels) of src, then of diff_dst, shared out evenly.
+// How packing one tensor of a block is cut into units of (panels, line, words of k): whole lines of
+// a few panels, and parts of lines when there are too few of them for the threads.
+struct Units {
+  int panels, grain, lines, pieces;
+  int64_t weight;  // words that a unit reads and writes
+
+  Units(int panel_count, int line_count, int64_t line_words, int words, int threads, bool split)
+      : panels(panel_count), grain(kPartPanels), lines(line_count), pieces(1) {
+    if (split && lines < 4 * threads) pieces = least(4 * threads, words / 32 + 1);
+    const int units = (panels + grain - 1) / grain * lines * pieces;
+    if (!split) {
+      grain = panels;
+    } else if (units < 4 * threads) {
+      grain = 1;
+    }
+    weight = line_words * grain / pieces + 1;
+  }
+  int chunks() const { return (panels + grain - 1) / grain; }
+  int64_t total() const { return weight * chunks() * lines * pieces; }
+};
+
+// Calls pack(line, part) for the units whose running weight, from `at` on, falls in [begin, end).
+template <typename Pack>
+void each_unit(const Units& units, int words, int64_t at, int64_t begin, int64_t end,
+               const Pack& pack) {
+  for (int chunk = 0; chunk < units.chunks(); ++chunk) {
+    for (int line = 0; line < units.lines; ++line) {
+      for (int piece = 0; piece < units.pieces; ++piece, at += units.weight) {
+        if (at < begin || at >= end) continue;
+        pack(line, Part{chunk * units.grain, least((chunk + 1) * units.grain, units.panels),
+                        words * piece / units.pieces, words * (piece + 1) / units.pieces});
+      }
+    }
+  }
+}
+
+// Step 1 for one block. Units weigh their words, so that threads that get src and threads that get
+// diff_dst end alike.
 template <Source kSource>
 void pack_block(const Run& run, const Block& block, int group, int thread, int threads) {
   const ConvWgrad& p = run.p;
   const WgradPlan& plan = run.plan;
   const int x_lines = block.h_end > block.h_begin ? block.h_end - block.h_begin : 0;
-  const int y_lines = block.oh_end - block.oh_begin;
-  int x_grain = 4;  // panels per unit: 256 bytes of one pixel
-  int y_grain = 2;
-  if (x_lines + y_lines < 4 * threads) x_grain = y_grain = 1;
-  const int x_chunks = plan.folded ? 1 : (plan.i_panels + x_grain - 1) / x_grain;
-  const int y_chunks = (plan.o_panels + y_grain - 1) / y_grain;
-  // Units weigh their words, so that threads that get src and threads that get diff_dst end alike.
-  const int64_t x_unit = int64_t{plan.x_cols} * x_grain * plan.x_width;
-  const int64_t y_unit = int64_t{p.out_w} * y_grain * plan.y_width;
-  const int64_t total = x_unit * x_lines * x_chunks + y_unit * y_lines * y_chunks;
+  const Units x(plan.i_panels, x_lines, int64_t{plan.x_cols} * block.words * plan.x_width,
+                block.words, threads, !plan.folded);
+  const Units y(plan.o_panels, block.oh_end - block.oh_begin,
+                int64_t{p.out_w} * block.words * plan.y_width, block.words, threads, true);
+  const int64_t total = x.total() + y.total();
   const int64_t begin = total * thread / threads;
   const int64_t end = total * (thread + 1) / threads;
   float* bias = run.args.diff_bias != nullptr ? run.bias(thread) : nullptr;
 
-  int64_t at = 0;
-  for (int chunk = 0; chunk < x_chunks; ++chunk) {
-    for (int h = block.h_begin; h < block.h_end; ++h, at += x_unit) {
-      if (at < begin || at >= end ||
-          !touched(h, p.pad_top, p.kernel_h, p.dilation_h, p.stride_h, block.oh_begin,
-                   block.oh_end)) {
-        continue;
-      }
-      if (plan.folded) {
-        pack_folded_line<kSource>(p, plan, run.args.src, block, h, run.x_block(group));
-      } else {
-        pack_src_line<kSource>(p, plan, run.args.src, block, h, chunk * x_grain,
-                               least((chunk + 1) * x_grain, plan.i_panels), run.x_block(group));
-      }
+  each_unit(x, block.words, 0, begin, end, [&](int line, const Part& part) {
+    const int h = block.h_begin + line;
+    if (!touched(h, p.pad_top, p.kernel_h, p.dilation_h, p.stride_h, block.oh_begin,
+                 block.oh_end)) {
+      return;
     }
-  }
-  for (int chunk = 0; chunk < y_chunks; ++chunk) {
-    for (int oh = block.oh_begin; oh < block.oh_end; ++oh, at += y_unit) {
-      if (at < begin || at >= end) continue;
-      pack_diff_dst_line<kSource>(p, plan, run.args.diff_dst, block, oh, chunk * y_grain,
-                                  least((chunk + 1) * y_grain, plan.o_panels), run.y_block(group),
-                                  bias);
+    if (plan.folded) {
+      pack_folded_line<kSource>(p, plan, run.args.src, block, h, run.x_block(group));
+    } else {
+      pack_src_line<kSource>(p, plan, run.args.src, block, h, part, run.x_block(group));
     }
-  }
+  });
+  each_unit(y, block.words, x.total(), begin, end, [&](int line, const Part& part) {
+    pack_diff_dst_line<kSource>(p, plan, run.args.diff_dst, block, block.oh_begin + line, part,
+                                run.y_block(group), bias);
+  });
 }
 
 // Where the rows and the columns of a tile lie, whatever the tap. Divisions would be felt in tiles

@@ -138,28 +138,80 @@ inline int panel_start(const ConvWgrad& p, const WgradPlan& plan, int panel) {
   return static_cast<int>(int64_t{plan.rows / unit} * panel / plan.i_panels) * unit;
 }
 
-// Line h of src into the panels [first, last).
+// What one unit of packing covers: some panels of some words of k of one line.
+struct Part {
+  int panel_begin, panel_end;  // at most kPartPanels
+  int word_begin, word_end;
+};
+constexpr int kPartPanels = 4;
+
+// The share of one panel in a packed pixel.
+struct Piece {
+  float* to;  // the panel
+  int channel;
+  int count;
+  int width;
+};
+
+// Collects a few pixels of a line and packs them together: reading several neighbours of an image
+// before going on to the next image keeps reads in runs of 1 to 2 KB, while each panel is still
+// written in order.
+template <Source kSource>
+struct Pixels {
+  static constexpr int kMost = 8;
+  const Images<kSource>& images;
+  const Part& part;
+  int words;  // of k per pixel
+  int count = 0;
+  Piece pieces[kPartPanels] = {};
+  int64_t element[kMost] = {};
+  int64_t place[kMost] = {};
+
+  void add(int64_t from, int64_t to) {
+    element[count] = from;
+    place[count] = to * words;
+    if (++count == kMost) flush();
+  }
+
+  void flush() {
+    const int piece_count = part.panel_end - part.panel_begin;
+    for (int word = part.word_begin; word < part.word_end; ++word) {
+      for (int pixel = 0; pixel < count; ++pixel) {
+        const char* first = images.at(word, element[pixel]);
+        const char* second = images.second(word, first);
+        for (int i = 0; i < piece_count; ++i) {
+          const Piece& piece = pieces[i];
+          const int64_t offset = piece.channel * Images<kSource>::kBytes;
+          put_words<kSource>(piece.to + (place[pixel] + word) * piece.width, first + offset,
+                             second != nullptr ? second + offset : nullptr, piece.count,
+                             piece.width);
+        }
+      }
+    }
+    count = 0;
+  }
+};
+
+// Part of line h of src.
 template <Source kSource>
 void pack_src_line(const ConvWgrad& p, const WgradPlan& plan, const void* src, const Block& block,
-                   int h, int first, int last, float* x_block) {
+                   int h, const Part& part, float* x_block) {
   const Images<kSource> images(src, int64_t{p.in_h} * p.in_w, p.in_c, block);
+  Pixels<kSource> pixels{images, part, block.words};
+  for (int panel = part.panel_begin; panel < part.panel_end; ++panel) {
+    const int row = panel_start(p, plan, panel);
+    pixels.pieces[panel - part.panel_begin] = {x_block + panel * plan.x_panel, row,
+                                               least(p.in_c - row, plan.x_width), plan.x_width};
+  }
   const int64_t line = int64_t{h - block.h_begin} * plan.x_cols;
   const bool all = p.dilation_w == 1 && p.kernel_w >= p.stride_w;
   for (int w = 0; w < p.in_w; ++w) {
     if (!all && !touched(w, p.pad_left, p.kernel_w, p.dilation_w, p.stride_w, 0, p.out_w)) {
       continue;
     }
-    const int64_t pixel = line + packed_column(w, p.in_w, p.stride_w);
-    const int64_t element = (int64_t{h} * p.in_w + w) * p.in_c;
-    for (int word = 0; word < block.words; ++word) {
-      float* to = x_block + (pixel * block.words + word) * plan.x_width;
-      for (int panel = first; panel < last; ++panel) {
-        const int row = panel_start(p, plan, panel);
-        images.put(to + panel * plan.x_panel, word, element + row, least(p.in_c - row, 16),
-                   plan.x_width);
-      }
-    }
+    pixels.add((int64_t{h} * p.in_w + w) * p.in_c, line + packed_column(w, p.in_w, p.stride_w));
   }
+  pixels.flush();
 }
 
 #if defined(__AVX512F__)
@@ -230,39 +282,51 @@ void pack_folded_line(const ConvWgrad& p, const WgradPlan& plan, const void* src
   }
 }
 
-// Line oh of diff_dst into the panels [first, last); adds its column sums to bias.
+// Adds the column sums of `count` packed vectors of diff_dst, `pitch` words apart.
+template <Source kSource>
+Vec column_sum(const float* at, int64_t count, int pitch) {
+  Vec sum = {};
+  for (int64_t k = 0; k < count; ++k) {
+    const Vec words = load(at + k * pitch);
+#if defined(__AVX512BF16__)
+    if constexpr (kSource == Source::bf16_pairs) {
+      const Vec ones = reinterpret_cast<Vec>(_mm512_set1_epi32(0x3F803F80));
+      sum = multiply_add<true>(sum, words, ones);
+      continue;
+    }
+#endif
+    sum += words;
+  }
+  return sum;
+}
+
+// Part of line oh of diff_dst; adds its column sums to bias unless that is null.
 template <Source kSource>
 void pack_diff_dst_line(const ConvWgrad& p, const WgradPlan& plan, const void* diff_dst,
-                        const Block& block, int oh, int first, int last, float* y_block,
-                        float* bias) {
+                        const Block& block, int oh, const Part& part, float* y_block, float* bias) {
   const Images<kSource> images(diff_dst, int64_t{p.out_h} * p.out_w, p.out_c, block);
-  const int64_t line = int64_t{oh - block.oh_begin} * p.out_w;
-  for (int panel = first; panel < last; ++panel) {
+  Pixels<kSource> pixels{images, part, block.words};
+  for (int panel = part.panel_begin; panel < part.panel_end; ++panel) {
     const int o = panel * plan.y_width;
     const int count = least(p.out_c - o, plan.y_width);
-    const int width = count > kLanes ? 2 * kLanes : kLanes;
-    float* to = y_block + panel * plan.y_panel + line * block.words * width;
-    Vec sums[2] = {};
+    pixels.pieces[panel - part.panel_begin] = {y_block + panel * plan.y_panel, o, count,
+                                               count > kLanes ? 2 * kLanes : kLanes};
+  }
+  const int64_t line = int64_t{oh - block.oh_begin} * p.out_w;
+  for (int ow = 0; ow < p.out_w; ++ow) {
+    pixels.add((int64_t{oh} * p.out_w + ow) * p.out_c, line + ow);
+  }
+  pixels.flush();
+  if (bias == nullptr) return;
+  for (int i = 0; i < part.panel_end - part.panel_begin; ++i) {
+    const Piece& piece = pixels.pieces[i];
     for (int ow = 0; ow < p.out_w; ++ow) {
-      const int64_t element = (int64_t{oh} * p.out_w + ow) * p.out_c + o;
-      for (int word = 0; word < block.words; ++word, to += width) {
-        images.put(to, word, element, count, width);
-        if (bias == nullptr) continue;
-        for (int c = 0; c < width / kLanes; ++c) {
-          const Vec words = load(to + c * kLanes);
-#if defined(__AVX512BF16__)
-          if constexpr (kSource == Source::bf16_pairs) {
-            const Vec ones = reinterpret_cast<Vec>(_mm512_set1_epi32(0x3F803F80));
-            sums[c] = multiply_add<true>(sums[c], words, ones);
-            continue;
-          }
-#endif
-          sums[c] += words;
-        }
+      const float* at = piece.to + ((line + ow) * block.words + part.word_begin) * piece.width;
+      for (int c = 0; c < piece.width; c += kLanes) {
+        const Vec sum = column_sum<kSource>(at + c, part.word_end - part.word_begin, piece.width);
+        for (int lane = 0; lane < kLanes; ++lane) bias[piece.channel + c + lane] += sum[lane];
       }
     }
-    if (bias == nullptr) continue;
-    for (int c = 0; c < width; ++c) bias[o + c] += sums[c / kLanes][c % kLanes];
   }
 }
 

@@ -21,6 +21,10 @@ namespace {
 constexpr int64_t kBlockBytes = int64_t{512} << 10;
 // Rows of the register tile: blocks of tiles are multiples of it, where that is possible.
 constexpr int64_t kTileRows = 14;
+// A U of this size stays in the core's cache; with this many tiles per thread it is cheaper to make
+// there than to fetch from the cores that made it.
+constexpr int64_t kOwnWeightsBytes = int64_t{640} << 10;
+constexpr int64_t kOwnWeightsTiles = 56;
 // M of all tiles for one panel must leave room for U.
 constexpr int64_t kPanelTiles = 112;
 constexpr int kPanelRows = 64;
@@ -37,9 +41,10 @@ struct Pass {
 
 struct Plan {
   bool by_panels = false;
-  int row_blocks = 0;  // blocks of 16 input channels
-  int panels = 0;      // of 32 output channels
-  int64_t blocks = 1;  // of tiles
+  bool own_weights = false;  // by tiles: each thread makes its own U
+  int row_blocks = 0;        // blocks of 16 input channels
+  int panels = 0;            // of 32 output channels
+  int64_t blocks = 1;        // of tiles
   int64_t block_tiles = 0;
   int64_t v_point = 0;
   int64_t m_point = 0;
@@ -77,49 +82,90 @@ Plan make_plan(int64_t tiles, int rows, int columns, int64_t threads) {
   plan.v_size = plan.v_point * kWinogradPoints;
   plan.m_size = plan.m_point * kWinogradPoints;
   plan.u_size = plan.u_point * kWinogradPoints;
+  const int64_t u_all = plan.panels * plan.u_size;
+  plan.own_weights =
+      !plan.by_panels && u_all * 4 <= kOwnWeightsBytes && tiles >= kOwnWeightsTiles * threads;
   plan.floats = plan.by_panels ? plan.v_size + threads * (plan.m_size + plan.u_size)
-                               : plan.panels * plan.u_size + threads * (plan.v_size + plan.m_size);
+                               : (plan.own_weights ? threads : 1) * u_all +
+                                     threads * (plan.v_size + plan.m_size);
   return plan;
+}
+
+// The rows of the images that some tiles begin in.
+template <typename Float>
+WinogradAhead rows_of(const WinogradImages<Float>& images, Range tiles) {
+  const auto row = [&](int64_t tile) {
+    const int64_t line = tile / images.tiles_x;
+    const int64_t y = line % images.tiles_y * kWinogradOut;
+    return line / images.tiles_y * images.h + std::min<int64_t>(y, images.h);
+  };
+  const int64_t first = row(tiles.begin);
+  const int64_t last = row(tiles.end - 1 + images.tiles_x);
+  const int64_t line = int64_t{images.w} * images.c;
+  return {images.data + first * line, (last - first) * line};
+}
+
+// Panels of U, one after the other: the rows of `units` from `begin` to `end`, each 16 rows of one
+// panel.
+void transform_weights(const Pass& pass, const Plan& plan, const WinogradKernels& kernels,
+                       Range units, float* u) {
+  for (int64_t unit = units.begin; unit < units.end; ++unit) {
+    const int panel = static_cast<int>(unit / plan.row_blocks);
+    const int row = static_cast<int>(unit % plan.row_blocks) * kWinogradBlock;
+    const int columns = columns_of(pass.dst.c, panel);
+    kernels.transform_weights(
+        pass.weights, row, kWinogradBlock, panel * kWinogradPanel,
+        {u + panel * plan.u_size + int64_t{row} * columns, plan.u_point, columns});
+  }
+}
+
+// One thread's blocks of tiles, with all of U.
+void run_blocks(const Pass& pass, const Plan& plan, const WinogradKernels& kernels, Range blocks,
+                float* u, float* v_data) {
+  const auto tiles_of = [&](int64_t block) {
+    return share_of(pass.tiles, static_cast<int>(block), static_cast<int>(plan.blocks));
+  };
+  for (int64_t block = blocks.begin; block < blocks.end; ++block) {
+    const Range tiles = tiles_of(block);
+    const int64_t count = tiles.end - tiles.begin;
+    if (count == 0) continue;
+    const WinogradMatrix v{v_data, plan.v_point, count * kWinogradBlock};
+    const WinogradMatrix m{v_data + plan.v_size, plan.m_point, count * kWinogradBlock};
+    kernels.transform_src(pass.src, tiles.begin, count, v);
+    for (int panel = 0; panel < plan.panels; ++panel) {
+      WinogradAhead ahead{nullptr, 0};
+      if (panel == 0) {
+        ahead = rows_of(pass.dst, tiles);
+      } else if (panel == 1 && block + 1 < blocks.end) {
+        ahead = rows_of(pass.src, tiles_of(block + 1));
+      }
+      const int columns = columns_of(pass.dst.c, panel);
+      kernels.multiply(v, count, plan.row_blocks, {u + panel * plan.u_size, plan.u_point, columns},
+                       m, false, ahead);
+      kernels.transform_dst(m, pass.dst, tiles.begin, count, panel * kWinogradPanel, columns,
+                            pass.bias, pass.relu);
+    }
+  }
 }
 
 void run_by_tiles(const Pass& pass, const Plan& plan, const WinogradKernels& kernels,
                   float* scratch) {
-  float* const u = scratch;
-  float* const own = u + plan.panels * plan.u_size;
-  const int columns = pass.dst.c;
+  const int64_t u_all = plan.panels * plan.u_size;
   const int64_t units = int64_t{plan.panels} * plan.row_blocks;
-  const auto panel_at = [&](int panel) {
-    return WinogradPanel{u + panel * plan.u_size, plan.u_point, columns_of(columns, panel)};
-  };
+  if (!plan.own_weights) {
+    parallel([&](int thread, int threads) {
+      transform_weights(pass, plan, kernels, share_of(units, thread, threads), scratch);
+    });
+  }
   parallel([&](int thread, int threads) {
-    const Range range = share_of(units, thread, threads);
-    for (int64_t unit = range.begin; unit < range.end; ++unit) {
-      const int panel = static_cast<int>(unit / plan.row_blocks);
-      const int row = static_cast<int>(unit % plan.row_blocks) * kWinogradBlock;
-      WinogradPanel part = panel_at(panel);
-      part.data += int64_t{row} * part.columns;
-      kernels.transform_weights(pass.weights, row, kWinogradBlock, panel * kWinogradPanel, part);
+    float* u = scratch;
+    float* own = scratch + u_all + thread * (plan.v_size + plan.m_size);
+    if (plan.own_weights) {
+      u = scratch + thread * (u_all + plan.v_size + plan.m_size);
+      own = u + u_all;
+      transform_weights(pass, plan, kernels, {0, units}, u);
     }
-  });
-  parallel([&](int thread, int threads) {
-    float* v_data = own + thread * (plan.v_size + plan.m_size);
-    float* m_data = v_data + plan.v_size;
-    const Range blocks = share_of(plan.blocks, thread, threads);
-    for (int64_t block = blocks.begin; block < blocks.end; ++block) {
-      const Range tiles =
-          share_of(pass.tiles, static_cast<int>(block), static_cast<int>(plan.blocks));
-      const int64_t count = tiles.end - tiles.begin;
-      if (count == 0) continue;
-      const WinogradMatrix v{v_data, plan.v_point, count * kWinogradBlock};
-      const WinogradMatrix m{m_data, plan.m_point, count * kWinogradBlock};
-      kernels.transform_src(pass.src, tiles.begin, count, v);
-      for (int panel = 0; panel < plan.panels; ++panel) {
-        const WinogradPanel part = panel_at(panel);
-        kernels.multiply(v, count, plan.row_blocks, part, m, false);
-        kernels.transform_dst(m, pass.dst, tiles.begin, count, panel * kWinogradPanel, part.columns,
-                              pass.bias, pass.relu);
-      }
-    }
+    run_blocks(pass, plan, kernels, share_of(plan.blocks, thread, threads), u, own);
   });
 }
 
@@ -145,7 +191,7 @@ void run_by_panels(const Pass& pass, const Plan& plan, const WinogradKernels& ke
                                   column, u);
         WinogradMatrix part = v;
         part.data += block * v.stride_block;
-        kernels.multiply(part, pass.tiles, count, u, m, block > 0);
+        kernels.multiply(part, pass.tiles, count, u, m, block > 0, {nullptr, 0});
       }
       kernels.transform_dst(m, pass.dst, 0, pass.tiles, column, u.columns, pass.bias, pass.relu);
     }

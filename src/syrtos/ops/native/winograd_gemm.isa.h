@@ -124,10 +124,15 @@ void product_transposed(const float* v, const float* z, int64_t z_block, int64_t
 }
 
 void multiply(const WinogradMatrix& v, int64_t tiles, int blocks, const WinogradPanel& u,
-              const WinogradMatrix& m, bool accumulate) {
+              const WinogradMatrix& m, bool accumulate, const WinogradAhead& ahead) {
   // Parts of nearly equal height: 15 tiles are 8 + 7, not 14 + 1.
   const int64_t parts = (tiles + kRows - 1) / kRows;
+  const int64_t lines = (ahead.floats + 15) / 16;
   for (int point = 0; point < kWinogradPoints; ++point) {
+    for (int64_t line = lines * point / kWinogradPoints;
+         line < lines * (point + 1) / kWinogradPoints; ++line) {
+      __builtin_prefetch(ahead.begin + line * 16, 0, 2);
+    }
     for (int64_t part = 0; part < parts; ++part) {
       const int64_t first = tiles * part / parts;
       const int64_t last = tiles * (part + 1) / parts;

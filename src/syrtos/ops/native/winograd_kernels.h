@@ -51,6 +51,13 @@ struct WinogradWeights {
   bool transposed;
 };
 
+/// Memory to fetch into the second-level cache while a product computes: images are read and
+/// written faster than memory delivers them, products leave it idle.
+struct WinogradAhead {
+  const float* begin;
+  int64_t floats;
+};
+
 struct WinogradKernels {
   /// Tiles [first, first + count) of the images become tiles [0, count) of the matrix; channels
   /// up to the next multiple of 16 become zero.
@@ -64,8 +71,9 @@ struct WinogradKernels {
   void (*transform_weights)(const WinogradWeights& weights, int row, int rows, int column,
                             const WinogradPanel& u);
   /// m[point] (tiles x columns) = or += v[point] (tiles x 16 blocks) u[point], for all points.
+  /// Fetches `ahead` meanwhile.
   void (*multiply)(const WinogradMatrix& v, int64_t tiles, int blocks, const WinogradPanel& u,
-                   const WinogradMatrix& m, bool accumulate);
+                   const WinogradMatrix& m, bool accumulate, const WinogradAhead& ahead);
   /// Tiles [0, count) of m become tiles [first, first + count) of the images' channels from
   /// `column` on. bias may be null.
   void (*transform_dst)(const WinogradMatrix& m, const WinogradImages<float>& images, int64_t first,
