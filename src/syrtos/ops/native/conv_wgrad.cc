@@ -15,13 +15,7 @@ namespace {
 // Packed bytes per block: small enough that a block stays in the caches of the cores between
 // packing and use, larger where the tiles of a large diff_weights are expensive to load and store
 // again.
-#ifndef LB
-#define LB 512
-#endif
-#ifndef LM
-#define LM 12
-#endif
-constexpr int64_t kLeastBlockBytes = int64_t{LB} << 10;
+constexpr int64_t kLeastBlockBytes = int64_t{1} << 20;
 constexpr int64_t kMostBlockBytes = int64_t{4} << 20;
 
 // From this size on diff_weights does not stay in a core's cache until somebody reads it, and
@@ -64,7 +58,7 @@ void plan_panels(const ConvWgrad& p, Isa isa, WgradPlan& plan) {
 // Blocks: as many whole images as fit the budget, or a band of output rows of one (or one pair)
 // of them. Groups: more than one only when the tiles alone cannot keep the threads busy.
 void plan_blocks(const ConvWgrad& p, WgradPlan& plan) {
-  const int64_t budget = std::clamp(plan.span * 4 * LM, kLeastBlockBytes, kMostBlockBytes);
+  const int64_t budget = std::clamp(12 * plan.span * 4, kLeastBlockBytes, kMostBlockBytes);
   const int per_word = plan.pairs ? 2 : 1;
   const int words = ceil_div(p.batch, per_word);
   const int64_t x_row = int64_t{plan.i_panels} * plan.x_width * plan.x_cols * 4;

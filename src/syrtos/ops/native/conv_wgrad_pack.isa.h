@@ -143,7 +143,7 @@ struct Part {
   int panel_begin, panel_end;  // at most kPartPanels
   int word_begin, word_end;
 };
-constexpr int kPartPanels = 4;
+constexpr int kPartPanels = 16;
 
 // The share of one panel in a packed pixel.
 struct Piece {
