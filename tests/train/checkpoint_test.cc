@@ -15,7 +15,7 @@ using testing::HasSubstr;
 class Checkpoints : public TemporaryDirectory {
  protected:
   std::filesystem::path save() {
-    const auto file = directory_ / "a.ckpt";
+    auto file = directory_ / "a.ckpt";
     CheckpointWriter writer(file, {{"step", 7}}, {{"first", {2, 3}}, {"second", {4}}});
     writer.write(Tensor::from({2, 3}, {1, 2, 3, 4, 5, 6}));
     writer.write(Tensor::from({4}, {-1, 0, 1e-30F, 1e30F}));

@@ -135,7 +135,9 @@ TEST_F(JobFiles, values_outside_of_their_range_are_refused) {
                                                                   {"data", "no-such-directory"},
                                                                   {"schedule.warmup", "-1"},
                                                                   {"precision", "bf16"}};
-  for (const auto& [key, text] : wrong) {
+  for (const auto& field : wrong) {
+    const auto& key = field.first;
+    const auto& text = field.second;
     Job job;
     job.data = "random";
     EXPECT_NE(refusal([&] {

@@ -27,8 +27,10 @@ double fraction(const Schedule& schedule, int64_t step, int64_t total) {
   switch (schedule.kind) {
     case ScheduleKind::constant:
       return 1;
-    case ScheduleKind::step:
-      return std::pow(schedule.factor, static_cast<double>(step / schedule.every));
+    case ScheduleKind::step: {
+      const int64_t periods = step / schedule.every;
+      return std::pow(schedule.factor, static_cast<double>(periods));
+    }
     case ScheduleKind::cosine:
       return cosine(1, schedule.floor, part);
     case ScheduleKind::triangular: {

@@ -126,6 +126,7 @@ void profile(Probe& probe, size_t runs, ProbeResult& result) {
     for (size_t i = 0; i < seconds.size(); ++i) samples[i].push_back(seconds[i]);
   }
   std::vector<double> medians;
+  medians.reserve(samples.size());
   for (const auto& sample : samples) medians.push_back(median(sample));
   result.by_operation =
       grouped(program, medians, [](const graph::Program::Item& item) { return item.operation; });

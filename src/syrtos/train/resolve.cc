@@ -44,15 +44,12 @@ ImageSize parse_image_size(std::string_view text) {
   if (text == "auto") return {};
   ImageSize size;
   const char* end = text.data() + text.size();
-  auto [at, error] = std::from_chars(text.data(), end, size.height);
+  std::from_chars_result at = std::from_chars(text.data(), end, size.height);
   size.width = size.height;
-  if (error == std::errc() && at != end && *at == 'x') {
-    std::tie(at, error) = [&] {
-      const auto result = std::from_chars(at + 1, end, size.width);
-      return std::tuple(result.ptr, result.ec);
-    }();
+  if (at.ec == std::errc() && at.ptr != end && *at.ptr == 'x') {
+    at = std::from_chars(at.ptr + 1, end, size.width);
   }
-  if (error != std::errc() || at != end || size.height < 1 || size.width < 1) {
+  if (at.ec != std::errc() || at.ptr != end || size.height < 1 || size.width < 1) {
     fail_request("--input: expected an image size such as 32 or 48x64, found '{}'", text);
   }
   return size;

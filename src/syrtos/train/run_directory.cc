@@ -20,8 +20,7 @@ fs::path make_default(const std::string& network, std::error_code& error) {
   const std::string base = fmt::format("{}-{:%Y%m%d-%H%M%S}", network, fmt::localtime(now));
   fs::create_directories("runs", error);
   for (int count = 1; !error; ++count) {
-    const fs::path path =
-        fs::path("runs") / (count == 1 ? base : fmt::format("{}-{}", base, count));
+    fs::path path = fs::path("runs") / (count == 1 ? base : fmt::format("{}-{}", base, count));
     if (fs::create_directory(path, error)) return path;
   }
   return fs::path("runs") / base;
