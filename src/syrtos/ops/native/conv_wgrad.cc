@@ -1,6 +1,7 @@
 #include "syrtos/ops/native/conv_wgrad.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
@@ -12,11 +13,11 @@
 namespace syrtos::ops::native {
 namespace {
 
-// Packed bytes per block: small enough that a block stays in the caches of the cores between
+// Packed bytes per thread and block: small enough that a block stays in the core's cache between
 // packing and use, larger where the tiles of a large diff_weights are expensive to load and store
 // again.
-constexpr int64_t kLeastBlockBytes = int64_t{1} << 20;
-constexpr int64_t kMostBlockBytes = int64_t{4} << 20;
+constexpr int64_t kLeastBlockBytes = int64_t{768} << 10;
+constexpr int64_t kMostBlockBytes = int64_t{3} << 20;
 
 // From this size on diff_weights does not stay in a core's cache until somebody reads it, and
 // stores that bypass the cache save the read for ownership.
@@ -55,24 +56,56 @@ void plan_panels(const ConvWgrad& p, Isa isa, WgradPlan& plan) {
   plan.x_cols = plan.folded ? p.out_w : p.in_w;
 }
 
+// Chooses the grid of threads by cycles per thread: a step of k of a tile is 28, packing a vector
+// about 8, and a vector of a sum between cores about 24.
+void plan_grid(const ConvWgrad& p, int threads, WgradPlan& plan) {
+  plan.o_outer = p.out_c >= plan.rows;
+  const double words = ceil_div(p.batch, plan.pairs ? 2 : 1);
+  const double taps = double{1} * p.kernel_h * plan.taps_w;
+  const double x_vectors = words * p.in_h * plan.x_cols * plan.i_panels;
+  const double y_vectors = words * p.out_h * p.out_w * plan.o_panels * 2;
+  const double tiles = taps * plan.i_panels * plan.o_panels;
+  const double steps = words * p.out_h * p.out_w;
+  double best = 0;
+  for (int groups = 1; groups <= threads && groups <= words; ++groups) {
+    if (threads % groups != 0) continue;
+    const int members = threads / groups;
+    const double compute = 28 * std::ceil(tiles / members) * steps / groups;
+    const double inner = plan.o_outer ? x_vectors : y_vectors;
+    const double outer = plan.o_outer ? y_vectors : x_vectors;
+    const double pack = 8 * (inner + outer / members) / groups;
+    const double vectors = static_cast<double>(plan.span) / plan.lanes;
+    const double sum =
+        groups == 1 ? 0 : 24 * vectors * (1.0 / members + double{1} * groups / threads);
+    if (groups == 1 || compute + pack + sum < best) {
+      best = compute + pack + sum;
+      plan.groups = groups;
+      plan.members = members;
+    }
+  }
+}
+
 // Blocks: as many whole images as fit the budget, or a band of output rows of one (or one pair)
-// of them. Groups: more than one only when the tiles alone cannot keep the threads busy.
+// of them; their number a multiple of the groups where the batch allows it.
 void plan_blocks(const ConvWgrad& p, WgradPlan& plan) {
   const int64_t budget = std::clamp(12 * plan.span * 4, kLeastBlockBytes, kMostBlockBytes);
   const int per_word = plan.pairs ? 2 : 1;
   const int words = ceil_div(p.batch, per_word);
-  const int64_t x_row = int64_t{plan.i_panels} * plan.x_width * plan.x_cols * 4;
-  const int64_t y_row = int64_t{plan.o_panels} * plan.y_width * p.out_w * 4;
+  // A member's range of outer panels may begin and end within a panel.
+  const int i_panels = plan.o_outer
+                           ? plan.i_panels
+                           : std::min(plan.i_panels, ceil_div(plan.i_panels, plan.members) + 1);
+  const int o_panels = plan.o_outer
+                           ? std::min(plan.o_panels, ceil_div(plan.o_panels, plan.members) + 1)
+                           : plan.o_panels;
+  const int64_t x_row = int64_t{i_panels} * plan.x_width * plan.x_cols * 4;
+  const int64_t y_row = int64_t{o_panels} * plan.y_width * p.out_w * 4;
   const auto block_bytes = [&](int band) { return input_rows(p, band) * x_row + band * y_row; };
 
-  const int64_t tiles = int64_t{plan.i_panels} * plan.o_panels * p.kernel_h * plan.taps_w;
-  while (tiles * plan.groups < 4 * plan.threads && plan.groups < std::min(plan.threads, words)) {
-    ++plan.groups;
-  }
-  int64_t fit = std::clamp<int64_t>(budget / block_bytes(p.out_h), 1, words);
-  fit = std::min<int64_t>(fit, words / plan.groups);
-  plan.n_blocks = ceil_div(words, fit);
-  const int block_words = ceil_div(words, plan.n_blocks);
+  const int64_t fit = std::clamp<int64_t>(budget / block_bytes(p.out_h), 1, words);
+  int count = ceil_div(ceil_div(words, fit), plan.groups) * plan.groups;
+  while (count < words && ceil_div(words, ceil_div(words, count)) % plan.groups != 0) ++count;
+  const int block_words = ceil_div(words, std::min(count, words));
   plan.n_blocks = ceil_div(words, block_words);
   plan.images = block_words * per_word;
   plan.band = p.out_h;
@@ -83,6 +116,9 @@ void plan_blocks(const ConvWgrad& p, WgradPlan& plan) {
   plan.x_rows = input_rows(p, plan.band);
   plan.x_panel = int64_t{plan.x_rows} * plan.x_cols * block_words * plan.x_width;
   plan.y_panel = int64_t{plan.band} * p.out_w * block_words * plan.y_width;
+  plan.y_offset = align64(i_panels * plan.x_panel * 4);
+  plan.bias_offset = plan.y_offset + align64(o_panels * plan.y_panel * 4);
+  plan.slot_bytes = plan.bias_offset + align64(int64_t{plan.o_panels} * plan.y_width * 4);
 }
 
 // To a 1x1 kernel that visits every pixel, pixels are as good as images of one pixel, and those are
@@ -101,17 +137,16 @@ WgradPlan make_plan(const ConvWgrad& p, Isa isa) {
   SYRTOS_CHECK(conv_wgrad_supported(p), "[conv_wgrad] kernel {}x{}, i_pack {}", p.kernel_h,
                p.kernel_w, p.layout.i_pack);
   WgradPlan plan;
-  plan.threads = thread_count();
   plan.span = p.layout.padded_o * p.layout.padded_i * p.kernel_h * p.kernel_w;
   plan_panels(p, isa, plan);
+  plan_grid(p, thread_count(), plan);
   plan_blocks(p, plan);
   const WgradLayout& l = p.layout;
   const bool aligned = (l.o_block | l.stride_o | l.stride_i | l.stride_h | l.stride_w) % 16 == 0;
   plan.stream = plan.blocks == 1 && plan.span * 4 >= kStreamBytes && aligned;
-  plan.y_offset = align64(plan.groups * plan.i_panels * plan.x_panel * 4);
-  plan.partial_offset = plan.y_offset + align64(plan.groups * plan.o_panels * plan.y_panel * 4);
-  plan.bias_offset = plan.partial_offset + (plan.groups - 1) * align64(plan.span * 4);
-  plan.bytes = plan.bias_offset + align64(int64_t{plan.threads} * plan.o_panels * plan.y_width * 4);
+  plan.partial_bytes = align64(plan.span * 4);
+  plan.bytes =
+      plan.groups * plan.members * plan.slot_bytes + (plan.groups - 1) * plan.partial_bytes;
   return plan;
 }
 
@@ -139,8 +174,9 @@ void zero_padding(const ConvWgrad& p, const WgradPlan& plan, float* diff_weights
 }
 
 void add_partials(const WgradPlan& plan, float* diff_weights, const char* scratch) {
-  const int64_t pitch = align64(plan.span * 4) / 4;
-  const auto* partials = reinterpret_cast<const float*>(scratch + plan.partial_offset);
+  const int64_t pitch = plan.partial_bytes / 4;
+  const auto* partials =
+      reinterpret_cast<const float*>(scratch + plan.groups * plan.members * plan.slot_bytes);
   parallel_for(plan.span, 16, 4096, [&](int64_t begin, int64_t end) {
     for (int group = 1; group < plan.groups; ++group) {
       const float* part = partials + (group - 1) * pitch;

@@ -8,17 +8,21 @@
 // (tap, <= 14 input channels, 32 output channels) that stay in registers over all of k, so threads
 // share out tiles and nothing has to be reduced between them.
 //
-// Steps, for each block of the batch (usually there is one; a few when it outgrows the caches):
-//  1. Pack src and diff_dst into panels [panel][line][pixel][image][channels of the panel]; one
-//     packing serves all taps. Column sums of diff_dst on the way give diff_bias.
-//  2. Each thread computes a contiguous share of the tiles, ordered (out_c panel, in_c panel, tap)
-//     and weighted by the pixels of their taps; tiles of later blocks add to what is stored.
-// Only when there are fewer than 4 tiles per thread, blocks are also shared out between groups of
-// threads, each with its own copy of diff_weights, summed at the end.
+// Steps of one thread, for each of its blocks of the batch (one, or more when that outgrows the
+// thread's cache):
+//  1. Pack the panels of src and diff_dst that its tiles need: [panel][line][pixel][image][channels
+//     of the panel]. One packing serves all taps; column sums on the way give diff_bias.
+//  2. Compute its tiles, ordered (outer panel, inner panel, tap); tiles of later blocks add to what
+//     is stored.
+// The threads form a grid of groups x members. Members share out the tiles of the same blocks,
+// weighted by the pixels of their taps, and repeat the packing of the inner panels (the smaller of
+// in_c and out_c) rather than share it: lines written by one core and read by another are slow, and
+// nobody waits. Groups share out blocks, each with its own copy of diff_weights, summed at the end;
+// the plan weighs that sum against the repeated packing.
 //
-// Bytes per step: packing reads and writes k * (in_c + out_c) words once; computing reads, per
-// tile, k * (16 + 32) words from the packed panels (sequentially, mostly from the second-level
-// cache) for k * 14 * 32 multiply-adds, and writes diff_weights once per block.
+// Bytes per block: packing reads and writes k * (inner + outer / members) words once; computing
+// reads, per tile, k * (16 + 32) words from the packed panels (in order, from the second-level
+// cache) for k * 14 * 32 multiply-adds, and writes the tiles of diff_weights once.
 
 #include "syrtos/base/parallel.h"
 #include "syrtos/ops/native/conv_wgrad_pack.isa.h"
@@ -59,102 +63,122 @@ Block block_at(const ConvWgrad& p, const WgradPlan& plan, int index) {
   return b;
 }
 
-struct Run {
+// The outputs that each tap visits within some output rows, and what a tile costs in steps of k.
+struct Taps {
+  Span h[kWgradMaxKernel];
+  Span w[kWgradMaxKernel];
+  int words;
+  int64_t all;  // cost of all taps of a pair of panels
+
+  Taps(const ConvWgrad& p, const WgradPlan& plan, int oh_begin, int oh_end, int words_per_pixel)
+      : words(words_per_pixel) {
+    int64_t lines = 0;
+    int64_t columns = 0;
+    for (int kh = 0; kh < p.kernel_h; ++kh) {
+      h[kh] = valid_outputs(kh * p.dilation_h - p.pad_top, p.in_h, p.stride_h, oh_begin, oh_end);
+      lines += h[kh].end - h[kh].begin;
+    }
+    for (int kw = 0; kw < plan.taps_w; ++kw) {
+      w[kw] = plan.folded
+                  ? Span{0, p.out_w}
+                  : valid_outputs(kw * p.dilation_w - p.pad_left, p.in_w, p.stride_w, 0, p.out_w);
+      columns += w[kw].end - w[kw].begin;
+    }
+    all = lines * columns * words + p.kernel_h * plan.taps_w * kStoreCost;
+  }
+  int64_t cost(int kh, int kw) const {
+    return int64_t{h[kh].end - h[kh].begin} * (w[kw].end - w[kw].begin) * words + kStoreCost;
+  }
+};
+
+// The work of one thread: the blocks of its group, and the tiles whose running cost falls in
+// [begin, end). The cost is that of the whole image, so that every block gives a tile to the same
+// member.
+struct Slot {
   const WgradArgs& args;
   const ConvWgrad& p;
   const WgradPlan& plan;
+  int group;
+  Taps taps;
+  int64_t begin, end;
+  Span x_panels, y_panels;  // packed
+  Span summed;              // panels of diff_dst whose sums are this slot's
+  float* x;                 // first packed panel
+  float* y;
+  float* bias;
+  float* out;
 
-  float* x_block(int group) const {
-    return reinterpret_cast<float*>(args.scratch) + group * plan.i_panels * plan.x_panel;
-  }
-  float* y_block(int group) const {
-    return reinterpret_cast<float*>(args.scratch + plan.y_offset) +
-           group * plan.o_panels * plan.y_panel;
-  }
-  float* bias(int thread) const {
-    return reinterpret_cast<float*>(args.scratch + plan.bias_offset) +
-           int64_t{thread} * plan.o_panels * plan.y_width;
-  }
-  float* out(int group) const {
-    if (group == 0) return args.diff_weights;
-    return reinterpret_cast<float*>(args.scratch + plan.partial_offset +
-                                    (group - 1) * ((plan.span * 4 + 63) / 64 * 64));
-  }
-};
-
-// How packing one tensor of a block is cut into units of (panels, line, words of k): whole lines of
-// a few panels, and parts of lines when there are too few of them for the threads.
-struct Units {
-  int panels, grain, lines, pieces;
-  int64_t weight;  // words that a unit reads and writes
-
-  Units(int panel_count, int line_count, int64_t line_words, int words, int threads, bool split)
-      : panels(panel_count), grain(kPartPanels), lines(line_count), pieces(1) {
-    if (split && lines < 4 * threads) pieces = least(4 * threads, words / 32 + 1);
-    const int units = (panels + grain - 1) / grain * lines * pieces;
-    if (!split) {
-      grain = panels;
-    } else if (units < 4 * threads) {
-      grain = 1;
+  Slot(const WgradArgs& a, int index)
+      : args(a),
+        p(*a.problem),
+        plan(*a.plan),
+        group(index / plan.members),
+        taps(p, plan, 0, p.out_h, plan.images) {
+    const int member = index % plan.members;
+    const int64_t total = taps.all * plan.i_panels * plan.o_panels;
+    begin = total * member / plan.members;
+    end = total * (member + 1) / plan.members;
+    const int64_t outer_cost = taps.all * (plan.o_outer ? plan.i_panels : plan.o_panels);
+    const auto up = [&](int64_t cost) {
+      return static_cast<int>((cost + outer_cost - 1) / outer_cost);
+    };
+    const Span outer{static_cast<int>(begin / outer_cost), up(end)};
+    x_panels = plan.o_outer ? Span{0, plan.i_panels} : outer;
+    y_panels = plan.o_outer ? outer : Span{0, plan.o_panels};
+    if (plan.o_outer) {
+      summed = Span{up(begin), up(end)};
+    } else {
+      summed = Span{0, member == 0 ? plan.o_panels : 0};
     }
-    weight = line_words * grain / pieces + 1;
+    char* own = args.scratch + index * plan.slot_bytes;
+    x = reinterpret_cast<float*>(own);
+    y = reinterpret_cast<float*>(own + plan.y_offset);
+    bias = reinterpret_cast<float*>(own + plan.bias_offset);
+    char* partials = args.scratch + plan.groups * plan.members * plan.slot_bytes;
+    out = group == 0 ? args.diff_weights
+                     : reinterpret_cast<float*>(partials + (group - 1) * plan.partial_bytes);
   }
-  int chunks() const { return (panels + grain - 1) / grain; }
-  int64_t total() const { return weight * chunks() * lines * pieces; }
+  float* x_panel(int panel) const { return x + (panel - x_panels.begin) * plan.x_panel; }
+  float* y_panel(int panel) const { return y + (panel - y_panels.begin) * plan.y_panel; }
 };
 
-// Calls pack(line, part) for the units whose running weight, from `at` on, falls in [begin, end).
-template <typename Pack>
-void each_unit(const Units& units, int words, int64_t at, int64_t begin, int64_t end,
-               const Pack& pack) {
-  for (int chunk = 0; chunk < units.chunks(); ++chunk) {
-    for (int line = 0; line < units.lines; ++line) {
-      for (int piece = 0; piece < units.pieces; ++piece, at += units.weight) {
-        if (at < begin || at >= end) continue;
-        pack(line, Part{chunk * units.grain, least((chunk + 1) * units.grain, units.panels),
-                        words * piece / units.pieces, words * (piece + 1) / units.pieces});
+// Step 1 for one block.
+template <Source kSource>
+void pack_block(const Slot& slot, const Block& block) {
+  const ConvWgrad& p = slot.p;
+  const WgradPlan& plan = slot.plan;
+  const Span xs = slot.x_panels;
+  for (int first = xs.begin; first < xs.end; first += kPartPanels) {
+    const Part part{first, least(first + kPartPanels, xs.end), slot.x_panel(first)};
+    for (int h = block.h_begin; h < block.h_end; ++h) {
+      if (!touched(h, p.pad_top, p.kernel_h, p.dilation_h, p.stride_h, block.oh_begin,
+                   block.oh_end)) {
+        continue;
+      }
+      if (plan.folded) {
+        pack_folded_line<kSource>(p, plan, slot.args.src, block, h, part);
+      } else {
+        pack_src_line<kSource>(p, plan, slot.args.src, block, h, part);
+      }
+    }
+  }
+  const Span ys = slot.y_panels;
+  for (int first = ys.begin; first < ys.end; first += kPartPanels) {
+    const Part part{first, least(first + kPartPanels, ys.end), slot.y_panel(first)};
+    for (int oh = block.oh_begin; oh < block.oh_end; ++oh) {
+      pack_diff_dst_line<kSource>(p, plan, slot.args.diff_dst, block, oh, part);
+      if (slot.args.diff_bias == nullptr) continue;
+      for (int panel = part.begin; panel < part.end; ++panel) {
+        if (panel < slot.summed.begin || panel >= slot.summed.end) continue;
+        sum_diff_dst_line<kSource>(p, plan, block, oh, panel, slot.y_panel(panel), slot.bias);
       }
     }
   }
 }
 
-// Step 1 for one block. Units weigh their words, so that threads that get src and threads that get
-// diff_dst end alike.
-template <Source kSource>
-void pack_block(const Run& run, const Block& block, int group, int thread, int threads) {
-  const ConvWgrad& p = run.p;
-  const WgradPlan& plan = run.plan;
-  const int x_lines = block.h_end > block.h_begin ? block.h_end - block.h_begin : 0;
-  const Units x(plan.i_panels, x_lines, int64_t{plan.x_cols} * block.words * plan.x_width,
-                block.words, threads, !plan.folded);
-  const Units y(plan.o_panels, block.oh_end - block.oh_begin,
-                int64_t{p.out_w} * block.words * plan.y_width, block.words, threads, true);
-  const int64_t total = x.total() + y.total();
-  const int64_t begin = total * thread / threads;
-  const int64_t end = total * (thread + 1) / threads;
-  float* bias = run.args.diff_bias != nullptr ? run.bias(thread) : nullptr;
-
-  each_unit(x, block.words, 0, begin, end, [&](int line, const Part& part) {
-    const int h = block.h_begin + line;
-    if (!touched(h, p.pad_top, p.kernel_h, p.dilation_h, p.stride_h, block.oh_begin,
-                 block.oh_end)) {
-      return;
-    }
-    if (plan.folded) {
-      pack_folded_line<kSource>(p, plan, run.args.src, block, h, run.x_block(group));
-    } else {
-      pack_src_line<kSource>(p, plan, run.args.src, block, h, part, run.x_block(group));
-    }
-  });
-  each_unit(y, block.words, x.total(), begin, end, [&](int line, const Part& part) {
-    pack_diff_dst_line<kSource>(p, plan, run.args.diff_dst, block, block.oh_begin + line, part,
-                                run.y_block(group), bias);
-  });
-}
-
 // Where the rows and the columns of a tile lie, whatever the tap. Divisions would be felt in tiles
 // of few pixels: i_pack is 1 or 2, and the columns change only with the panel of diff_dst.
-void place_rows(const Run& run, int i_panel, TileJob& job) {
+void place_rows(const Slot& run, int i_panel, TileJob& job) {
   const WgradLayout& l = run.p.layout;
   const int shift = l.i_pack == 2 ? 1 : 0;
   const int first = panel_start(run.p, run.plan, i_panel);
@@ -166,7 +190,7 @@ void place_rows(const Run& run, int i_panel, TileJob& job) {
   }
 }
 
-void place_columns(const Run& run, int o_panel, TileJob& job) {
+void place_columns(const Slot& run, int o_panel, TileJob& job) {
   const WgradLayout& l = run.p.layout;
   job.o_begin = o_panel * run.plan.y_width;
   job.whole = true;
@@ -178,77 +202,65 @@ void place_columns(const Run& run, int o_panel, TileJob& job) {
   }
 }
 
-// Step 2 for one block: the share of one of the threads that work on it.
-template <bool kPairs>
-void compute_block(const Run& run, const Block& block, int group, bool accumulate, int member,
-                   int members) {
-  const ConvWgrad& p = run.p;
-  const WgradPlan& plan = run.plan;
-  Span taps_h[kWgradMaxKernel];
-  Span taps_w[kWgradMaxKernel];
-  int64_t lines = 0;
-  int64_t columns = 0;
-  for (int kh = 0; kh < p.kernel_h; ++kh) {
-    taps_h[kh] = valid_outputs(kh * p.dilation_h - p.pad_top, p.in_h, p.stride_h, block.oh_begin,
-                               block.oh_end);
-    lines += taps_h[kh].end - taps_h[kh].begin;
+// The reduction of one tap over one block, as lines and runs of the packed panels.
+void place_tap(const Slot& slot, const Block& block, const Taps& taps, int kh, int kw, int i_panel,
+               int o_panel, TileJob& job) {
+  const ConvWgrad& p = slot.p;
+  const WgradPlan& plan = slot.plan;
+  const Span rows = taps.h[kh];
+  const Span cols = taps.w[kw];
+  const int y_width = p.out_c - job.o_begin > kLanes ? 2 * kLanes : kLanes;
+  const int64_t x_pixel = int64_t{block.words} * plan.x_width;
+  const int64_t y_pixel = int64_t{block.words} * y_width;
+  job.out = slot.out + kh * p.layout.stride_h + (plan.folded ? 0 : kw * p.layout.stride_w);
+  job.lines = rows.end - rows.begin;
+  job.run = (cols.end - cols.begin) * block.words;
+  job.x_line = p.stride_h * plan.x_cols * x_pixel;
+  job.y_line = p.out_w * y_pixel;
+  if (job.run == 0) job.lines = 0;
+  if (job.lines == 0) return;
+  const int h = rows.begin * p.stride_h + kh * p.dilation_h - p.pad_top;
+  const int w = cols.begin * p.stride_w + kw * p.dilation_w - p.pad_left;
+  const int column = plan.folded ? 0 : packed_column(w, p.in_w, p.stride_w);
+  job.x = slot.x_panel(i_panel) + (int64_t{h - block.h_begin} * plan.x_cols + column) * x_pixel;
+  job.y = slot.y_panel(o_panel) +
+          (int64_t{rows.begin - block.oh_begin} * p.out_w + cols.begin) * y_pixel;
+  // Whole lines follow each other without a gap: one long run.
+  if (job.run * int64_t{plan.x_width} == job.x_line && job.run * int64_t{y_width} == job.y_line) {
+    job.run *= job.lines;
+    job.lines = 1;
   }
-  for (int kw = 0; kw < plan.taps_w; ++kw) {
-    taps_w[kw] =
-        plan.folded ? Span{0, p.out_w}
-                    : valid_outputs(kw * p.dilation_w - p.pad_left, p.in_w, p.stride_w, 0, p.out_w);
-    columns += taps_w[kw].end - taps_w[kw].begin;
-  }
-  const int64_t cost_of_pair =
-      lines * columns * block.words + p.kernel_h * plan.taps_w * kStoreCost;
-  const int64_t total = cost_of_pair * plan.o_panels * plan.i_panels;
-  const int64_t begin = total * member / members;
-  const int64_t end = total * (member + 1) / members;
+}
 
+// Step 2 for one block.
+template <bool kPairs>
+void compute_block(const Slot& slot, const Block& block, bool accumulate) {
+  const ConvWgrad& p = slot.p;
+  const WgradPlan& plan = slot.plan;
+  const Taps taps(p, plan, block.oh_begin, block.oh_end, block.words);
+  const int inner = plan.o_outer ? plan.i_panels : plan.o_panels;
+  const int64_t pair_cost = slot.taps.all;
   TileJob job;
   job.layout = &p.layout;
   job.accumulate = accumulate;
-  const int64_t x_pixel = int64_t{block.words} * plan.x_width;
-  for (int64_t pair = begin / cost_of_pair; pair * cost_of_pair < end; ++pair) {
-    const int o_panel = static_cast<int>(pair / plan.i_panels);
-    const int i_panel = static_cast<int>(pair % plan.i_panels);
-    if (pair == begin / cost_of_pair || i_panel == 0) place_columns(run, o_panel, job);
-    place_rows(run, i_panel, job);
-    const int vectors = p.out_c - job.o_begin > kLanes ? 2 : 1;
-    const TileFunction function = tile_function<kPairs>(
-        panel_start(p, plan, i_panel + 1) - panel_start(p, plan, i_panel), vectors);
-    const float* x_panel = run.x_block(group) + i_panel * plan.x_panel;
-    const float* y_panel = run.y_block(group) + o_panel * plan.y_panel;
-    const int64_t y_pixel = int64_t{block.words} * vectors * kLanes;
-    int64_t at = pair * cost_of_pair;
+  job.stream = plan.stream;
+  int placed_i = -1;
+  int placed_o = -1;
+  for (int64_t pair = slot.begin / pair_cost; pair * pair_cost < slot.end; ++pair) {
+    const int i_panel = static_cast<int>(plan.o_outer ? pair % inner : pair / inner);
+    const int o_panel = static_cast<int>(plan.o_outer ? pair / inner : pair % inner);
+    if (i_panel != placed_i) place_rows(slot, placed_i = i_panel, job);
+    if (o_panel != placed_o) place_columns(slot, placed_o = o_panel, job);
+    const TileFunction function =
+        tile_function<kPairs>(panel_start(p, plan, i_panel + 1) - panel_start(p, plan, i_panel),
+                              p.out_c - job.o_begin > kLanes ? 2 : 1);
+    int64_t at = pair * pair_cost;
     for (int kh = 0; kh < p.kernel_h; ++kh) {
       for (int kw = 0; kw < plan.taps_w; ++kw) {
-        const Span rows = taps_h[kh];
-        const Span cols = taps_w[kw];
         const int64_t here = at;
-        at += int64_t{rows.end - rows.begin} * (cols.end - cols.begin) * block.words + kStoreCost;
-        if (here < begin || here >= end) continue;
-        const int h = rows.begin * p.stride_h + kh * p.dilation_h - p.pad_top;
-        const int w = cols.begin * p.stride_w + kw * p.dilation_w - p.pad_left;
-        job.lines = rows.end - rows.begin;
-        job.run = (cols.end - cols.begin) * block.words;
-        job.x_line = p.stride_h * plan.x_cols * x_pixel;
-        job.y_line = p.out_w * y_pixel;
-        if (job.run == 0) job.lines = 0;
-        if (job.lines > 0) {
-          const int column = plan.folded ? 0 : packed_column(w, p.in_w, p.stride_w);
-          job.x = x_panel + (int64_t{h - block.h_begin} * plan.x_cols + column) * x_pixel;
-          job.y = y_panel + (int64_t{rows.begin - block.oh_begin} * p.out_w + cols.begin) * y_pixel;
-          // Whole lines follow each other without a gap: one long run.
-          if (job.run * plan.x_width == job.x_line &&
-              job.run * int64_t{vectors} * kLanes == job.y_line) {
-            job.run *= job.lines;
-            job.lines = 1;
-          }
-        }
-        job.out =
-            run.out(group) + kh * p.layout.stride_h + (plan.folded ? 0 : kw * p.layout.stride_w);
-        job.stream = plan.stream;
+        at += slot.taps.cost(kh, kw);
+        if (here < slot.begin || here >= slot.end) continue;
+        place_tap(slot, block, taps, kh, kw, i_panel, o_panel, job);
         function(job, plan.x_width);
       }
     }
@@ -256,57 +268,47 @@ void compute_block(const Run& run, const Block& block, int group, bool accumulat
 }
 
 template <Source kSource>
-void run_all(const Run& run) {
-  const WgradPlan& plan = run.plan;
-  int sums = 1;  // how many threads have summed diff_dst
-  for (int step = 0; step * plan.groups < plan.blocks; ++step) {
-    const int first = step * plan.groups;
-    const int count = least(plan.groups, plan.blocks - first);
-    parallel([&](int thread, int threads) {
-      if (thread == 0) sums = threads;
-      if (step == 0 && run.args.diff_bias != nullptr) {
-        for (int o = 0; o < plan.o_panels * plan.y_width; ++o) run.bias(thread)[o] = 0;
-      }
-      for (int g = 0; g < count; ++g) {
-        pack_block<kSource>(run, block_at(run.p, plan, first + g), g, thread, threads);
-      }
-    });
-    parallel([&](int thread, int threads) {
-      for (int g = 0; g < count; ++g) {
-        int member = 0;
-        int members = 1;
-        if (threads >= plan.groups) {
-          if (thread % plan.groups != g) continue;
-          member = thread / plan.groups;
-          members = (threads - g + plan.groups - 1) / plan.groups;
-        } else if (g % threads != thread) {
-          continue;
-        }
-        compute_block<kSource == Source::bf16_pairs>(run, block_at(run.p, plan, first + g), g,
-                                                     step > 0, member, members);
-      }
-#if defined(__AVX512F__)
-      if (plan.stream) _mm_sfence();
-#endif
-    });
+void run_slot(const WgradArgs& args, int index) {
+  const Slot slot(args, index);
+  const WgradPlan& plan = slot.plan;
+  for (int o = 0; o < plan.o_panels * plan.y_width; ++o) slot.bias[o] = 0;
+  if (slot.begin == slot.end) return;
+  for (int b = slot.group; b < plan.blocks; b += plan.groups) {
+    const Block block = block_at(slot.p, plan, b);
+    pack_block<kSource>(slot, block);
+    compute_block<kSource == Source::bf16_pairs>(slot, block, b != slot.group);
   }
-  if (run.args.diff_bias == nullptr) return;
-  for (int o = 0; o < run.p.out_c; ++o) {
+#if defined(__AVX512F__)
+  if (plan.stream) _mm_sfence();
+#endif
+}
+
+template <Source kSource>
+void run_all(const WgradArgs& args) {
+  const WgradPlan& plan = *args.plan;
+  const int slots = plan.groups * plan.members;
+  parallel([&](int thread, int threads) {
+    for (int index = thread; index < slots; index += threads) run_slot<kSource>(args, index);
+  });
+  if (args.diff_bias == nullptr) return;
+  const char* bias = args.scratch + plan.bias_offset;
+  for (int o = 0; o < args.problem->out_c; ++o) {
     float sum = 0;
-    for (int thread = 0; thread < sums; ++thread) sum += run.bias(thread)[o];
-    run.args.diff_bias[o] = sum;
+    for (int index = 0; index < slots; ++index) {
+      sum += reinterpret_cast<const float*>(bias + index * plan.slot_bytes)[o];
+    }
+    args.diff_bias[o] = sum;
   }
 }
 
 }  // namespace
 
 void conv_wgrad_run(const WgradArgs& args) {
-  const Run run{args, *args.problem, *args.plan};
-  if (!run.p.bf16) return run_all<Source::f32>(run);
+  if (!args.problem->bf16) return run_all<Source::f32>(args);
 #if defined(__AVX512BF16__)
-  if (run.plan.pairs) return run_all<Source::bf16_pairs>(run);
+  if (args.plan->pairs) return run_all<Source::bf16_pairs>(args);
 #endif
-  run_all<Source::bf16_widened>(run);
+  run_all<Source::bf16_widened>(args);
 }
 
 }  // namespace syrtos::ops::native::SYRTOS_ISA

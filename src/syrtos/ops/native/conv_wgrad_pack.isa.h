@@ -138,10 +138,10 @@ inline int panel_start(const ConvWgrad& p, const WgradPlan& plan, int panel) {
   return static_cast<int>(int64_t{plan.rows / unit} * panel / plan.i_panels) * unit;
 }
 
-// What one unit of packing covers: some panels of some words of k of one line.
+// Some panels that are packed together, and where the first of them lies.
 struct Part {
-  int panel_begin, panel_end;  // at most kPartPanels
-  int word_begin, word_end;
+  int begin, end;  // at most kPartPanels
+  float* to;
 };
 constexpr int kPartPanels = 16;
 
@@ -174,8 +174,8 @@ struct Pixels {
   }
 
   void flush() {
-    const int piece_count = part.panel_end - part.panel_begin;
-    for (int word = part.word_begin; word < part.word_end; ++word) {
+    const int piece_count = part.end - part.begin;
+    for (int word = 0; word < words; ++word) {
       for (int pixel = 0; pixel < count; ++pixel) {
         const char* first = images.at(word, element[pixel]);
         const char* second = images.second(word, first);
@@ -195,13 +195,13 @@ struct Pixels {
 // Part of line h of src.
 template <Source kSource>
 void pack_src_line(const ConvWgrad& p, const WgradPlan& plan, const void* src, const Block& block,
-                   int h, const Part& part, float* x_block) {
+                   int h, const Part& part) {
   const Images<kSource> images(src, int64_t{p.in_h} * p.in_w, p.in_c, block);
   Pixels<kSource> pixels{images, part, block.words};
-  for (int panel = part.panel_begin; panel < part.panel_end; ++panel) {
-    const int row = panel_start(p, plan, panel);
-    pixels.pieces[panel - part.panel_begin] = {x_block + panel * plan.x_panel, row,
-                                               least(p.in_c - row, plan.x_width), plan.x_width};
+  for (int i = 0; i < part.end - part.begin; ++i) {
+    const int row = panel_start(p, plan, part.begin + i);
+    pixels.pieces[i] = {part.to + i * plan.x_panel, row, least(p.in_c - row, plan.x_width),
+                        plan.x_width};
   }
   const int64_t line = int64_t{h - block.h_begin} * plan.x_cols;
   const bool all = p.dilation_w == 1 && p.kernel_w >= p.stride_w;
@@ -220,12 +220,12 @@ void pack_src_line(const ConvWgrad& p, const WgradPlan& plan, const void* src, c
 // channel counts make one packed vector.
 template <Source kSource>
 void pack_window_line(const ConvWgrad& p, const WgradPlan& plan, const void* src,
-                      const Block& block, int h, float* x_block) {
+                      const Block& block, int h, const Part& part) {
   const Images<kSource> images(src, int64_t{p.in_h} * p.in_w, p.in_c, block);
   const int64_t line = int64_t{h - block.h_begin} * plan.x_cols;
   const int row_elements = p.in_w * p.in_c;
   const auto element_of = [&](int row) { return row / plan.row_c * p.in_c + row % plan.row_c; };
-  for (int panel = 0; panel < plan.i_panels; ++panel) {
+  for (int panel = part.begin; panel < part.end; ++panel) {
     const int first = panel_start(p, plan, panel);
     const int rows = panel_start(p, plan, panel + 1) - first;
     const int begin = element_of(first);
@@ -237,7 +237,7 @@ void pack_window_line(const ConvWgrad& p, const WgradPlan& plan, const void* src
       real |= 1U << row;
     }
     const __m512i order = _mm512_load_si512(from);
-    float* to = x_block + panel * plan.x_panel + line * block.words * plan.x_width;
+    float* to = part.to + (panel - part.begin) * plan.x_panel + line * block.words * plan.x_width;
     for (int ow = 0; ow < p.out_w; ++ow) {
       const int element = (ow * p.stride_w - p.pad_left) * p.in_c + begin;
       const auto inside =
@@ -256,9 +256,9 @@ void pack_window_line(const ConvWgrad& p, const WgradPlan& plan, const void* src
 // of all the input columns its kernel row covers, zeros where that reaches beyond the image.
 template <Source kSource>
 void pack_folded_line(const ConvWgrad& p, const WgradPlan& plan, const void* src,
-                      const Block& block, int h, float* x_block) {
+                      const Block& block, int h, const Part& part) {
 #if defined(__AVX512F__)
-  if (p.dilation_w == 1) return pack_window_line<kSource>(p, plan, src, block, h, x_block);
+  if (p.dilation_w == 1) return pack_window_line<kSource>(p, plan, src, block, h, part);
 #endif
   const Images<kSource> images(src, int64_t{p.in_h} * p.in_w, p.in_c, block);
   const int64_t line = int64_t{h - block.h_begin} * plan.x_cols;
@@ -273,10 +273,11 @@ void pack_folded_line(const ConvWgrad& p, const WgradPlan& plan, const void* src
         const int64_t element = inside ? (int64_t{h} * p.in_w + w) * p.in_c : 0;
         images.put(rows + kw * plan.row_c, word, element, inside ? p.in_c : 0, pad_c);
       }
-      float* to = x_block + ((line + ow) * block.words + word) * plan.x_width;
-      for (int panel = 0; panel < plan.i_panels; ++panel) {
-        put_words<Source::f32>(to + panel * plan.x_panel, rows + panel_start(p, plan, panel),
-                               nullptr, plan.x_width, plan.x_width);
+      float* to = part.to + ((line + ow) * block.words + word) * plan.x_width;
+      for (int panel = part.begin; panel < part.end; ++panel) {
+        put_words<Source::f32>(to + (panel - part.begin) * plan.x_panel,
+                               rows + panel_start(p, plan, panel), nullptr, plan.x_width,
+                               plan.x_width);
       }
     }
   }
@@ -300,33 +301,35 @@ Vec column_sum(const float* at, int64_t count, int pitch) {
   return sum;
 }
 
-// Part of line oh of diff_dst; adds its column sums to bias unless that is null.
+// Part of line oh of diff_dst.
 template <Source kSource>
 void pack_diff_dst_line(const ConvWgrad& p, const WgradPlan& plan, const void* diff_dst,
-                        const Block& block, int oh, const Part& part, float* y_block, float* bias) {
+                        const Block& block, int oh, const Part& part) {
   const Images<kSource> images(diff_dst, int64_t{p.out_h} * p.out_w, p.out_c, block);
   Pixels<kSource> pixels{images, part, block.words};
-  for (int panel = part.panel_begin; panel < part.panel_end; ++panel) {
-    const int o = panel * plan.y_width;
+  for (int i = 0; i < part.end - part.begin; ++i) {
+    const int o = (part.begin + i) * plan.y_width;
     const int count = least(p.out_c - o, plan.y_width);
-    pixels.pieces[panel - part.panel_begin] = {y_block + panel * plan.y_panel, o, count,
-                                               count > kLanes ? 2 * kLanes : kLanes};
+    pixels.pieces[i] = {part.to + i * plan.y_panel, o, count, count > kLanes ? 2 * kLanes : kLanes};
   }
   const int64_t line = int64_t{oh - block.oh_begin} * p.out_w;
   for (int ow = 0; ow < p.out_w; ++ow) {
     pixels.add((int64_t{oh} * p.out_w + ow) * p.out_c, line + ow);
   }
   pixels.flush();
-  if (bias == nullptr) return;
-  for (int i = 0; i < part.panel_end - part.panel_begin; ++i) {
-    const Piece& piece = pixels.pieces[i];
-    for (int ow = 0; ow < p.out_w; ++ow) {
-      const float* at = piece.to + ((line + ow) * block.words + part.word_begin) * piece.width;
-      for (int c = 0; c < piece.width; c += kLanes) {
-        const Vec sum = column_sum<kSource>(at + c, part.word_end - part.word_begin, piece.width);
-        for (int lane = 0; lane < kLanes; ++lane) bias[piece.channel + c + lane] += sum[lane];
-      }
-    }
+}
+
+// Adds the sums over one packed line of a panel of diff_dst.
+template <Source kSource>
+void sum_diff_dst_line(const ConvWgrad& p, const WgradPlan& plan, const Block& block, int oh,
+                       int panel, const float* packed, float* bias) {
+  const int o = panel * plan.y_width;
+  const int width = p.out_c - o > kLanes ? 2 * kLanes : kLanes;
+  const int64_t count = int64_t{p.out_w} * block.words;
+  packed += (oh - block.oh_begin) * count * width;
+  for (int c = 0; c < width; c += kLanes) {
+    const Vec sum = column_sum<kSource>(packed + c, count, width);
+    for (int lane = 0; lane < kLanes; ++lane) bias[o + c + lane] += sum[lane];
   }
 }
 

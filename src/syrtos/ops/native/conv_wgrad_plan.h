@@ -48,7 +48,6 @@ struct WgradPlan {
   int band = 0;      // output rows per block
   int n_blocks = 0;  // blocks along the batch
   int blocks = 0;    // times bands
-  int groups = 1;    // parts of the reduction that are summed separately
   int x_rows = 0;    // input rows that a block can touch
   int x_cols = 0;
   int64_t x_panel = 0;
@@ -56,11 +55,16 @@ struct WgradPlan {
   int64_t span = 0;  // floats in diff_weights, padding included
   bool stream = false;
 
-  int threads = 1;
-  // Byte offsets in the scratch.
+  int groups = 1;       // of threads: they share out the blocks and sum separately
+  int members = 1;      // threads of a group: they share out the tiles
+  bool o_outer = true;  // a member's tiles are a range of panels of diff_dst, else of src
+
+  // The scratch, in bytes: a slot for each thread (panels of src, at y_offset those of diff_dst, at
+  // bias_offset column sums), then the groups' copies of diff_weights but for the first's.
+  int64_t slot_bytes = 0;
   int64_t y_offset = 0;
-  int64_t partial_offset = 0;
   int64_t bias_offset = 0;
+  int64_t partial_bytes = 0;
   int64_t bytes = 0;
 };
 
