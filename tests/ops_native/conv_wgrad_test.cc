@@ -277,6 +277,18 @@ TEST(ConvWgrad, IsBitReproducibleAndTheBiasIsOptional) {
   EXPECT_TRUE(std::isnan(without.bias[0]));
 }
 
+TEST(ConvWgrad, IsPreferredWherePackingPays) {
+  if (best_isa() < Isa::avx512) GTEST_SKIP() << "never preferred below AVX-512";
+  const auto preferred = [](ConvWgrad p) {
+    p.layout = blocked_wgrad_layout(p.out_c, p.in_c, p.kernel_h, p.kernel_w, 16, 1);
+    return conv_wgrad_should_use(p);
+  };
+  EXPECT_TRUE(preferred(square(42, 512, 512, {1, 3, 1, 1, 1, 1})));
+  EXPECT_TRUE(preferred(square(42, 512, 2048, {1, 1, 1, 1, 0, 0})));
+  EXPECT_FALSE(preferred(square(42, 64, 64, {8, 1, 1, 1, 0, 0})));
+  EXPECT_FALSE(preferred(square(42, 3, 64, {32, 7, 2, 1, 3, 3})));
+}
+
 TEST(ConvWgrad, RefusesLayoutsWithGaps) {
   ConvWgrad p = square(1, 8, 16, {4, 3, 1, 1, 1, 1});
   p.layout = blocked_wgrad_layout(16, 8, 3, 3, 16, 1);

@@ -270,6 +270,7 @@ TEST(Winograd, ManyTilesGoInBlocks) {
   check_shape(square(43, 64, 48, {8, 1, 1}));
   check_shape(square(7, 128, 64, {15, 1, 1}));
   check_shape(shape(1, 48, 40, {66, 1, 1}, {35, 1, 1}));
+  check_shape(square(5, 20, 24, {45, 1, 1}));
 }
 
 TEST(Winograd, FewTilesAndManyChannelsGoByPanels) {
@@ -302,6 +303,15 @@ TEST(Winograd, IsBitReproducibleAndDiffBiasIsOptional) {
     EXPECT_EQ(run_backward_data(c, best_isa()), run_backward_data(c, best_isa()));
     EXPECT_EQ(run_forward(c, nullptr, true, best_isa()), run_forward(c, nullptr, true, best_isa()));
   }
+}
+
+TEST(Winograd, RunsInsideAParallelRegionOnOneThread) {
+  set_thread_count(2);
+  Case c(square(10, 80, 72, {9, 1, 1}));
+  c.p.weights = blocked_wgrad_layout(72, 80, 3, 3, 16, 1);
+  parallel([&](int thread, int) {
+    if (thread == 0) expect_correct(c, best_isa());
+  });
 }
 
 TEST(Winograd, IsChosenWhereItSavesMoreThanItsTransformsCost) {

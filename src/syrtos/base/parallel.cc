@@ -1,6 +1,9 @@
 #include "syrtos/base/parallel.h"
 
 #include <omp.h>
+#include <unistd.h>
+
+#include <cstdlib>
 
 #include "syrtos/base/error.h"
 
@@ -24,6 +27,12 @@ void set_thread_count(int n) {
   SYRTOS_CHECK(n >= 1, "n = {}", n);
   omp_set_dynamic(0);
   omp_set_num_threads(n);
+}
+
+void restart_with_short_waits(char** arguments) {
+  if (std::getenv("GOMP_SPINCOUNT") != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
+  setenv("GOMP_SPINCOUNT", "2000", 0);
+  execv("/proc/self/exe", arguments);  // returns only if it fails; then all goes on as it was
 }
 
 namespace {

@@ -11,6 +11,13 @@ int thread_count();
 /// Sets the size of the pool; to be called before programs are compiled. n >= 1.
 void set_thread_count(int n);
 
+/// Makes idle threads sleep after some 0.1 ms instead of spinning for much longer, which costs
+/// nothing on an idle machine and keeps steps from slowing down a hundredfold when another program
+/// wants the same cores. The OpenMP runtime only looks at its environment while it is loaded, so
+/// this restarts the program once, in the same process. What the user has set stays. To be called
+/// first thing in main().
+void restart_with_short_waits(char** arguments);
+
 /// Calls body(context, thread, threads) once on each thread of the pool and waits for all.
 void parallel_run(void (*body)(void* context, int thread, int threads), void* context);
 
