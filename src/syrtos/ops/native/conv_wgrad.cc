@@ -213,8 +213,18 @@ bool conv_wgrad_supported(const ConvWgrad& p) {
   return last == l.padded_o * l.padded_i * p.kernel_h * p.kernel_w;
 }
 
+// Packing costs in_c + out_c words per pixel and pays by the multiply-adds that use them, so what
+// decides is their ratio; the bounds are where measurements on Zen 4 cross oneDNN's, which packs
+// nothing in f32 and transposes in bf16. A single vector of output channels, or a panel that is
+// mostly folded taps, leaves too much of the register tile empty.
 bool conv_wgrad_should_use(const ConvWgrad& p) {
-  return best_isa() >= Isa::avx512 && conv_wgrad_supported(p);
+  if (best_isa() < Isa::avx512 || !conv_wgrad_supported(p)) return false;
+  static const bool amx = cpu_info().has_amx_bf16;  // then oneDNN's bf16 is out of reach
+  if (p.bf16 && amx) return false;
+  if (p.in_c < 8 || p.out_c <= 16) return false;
+  const double taps = double{1} * p.kernel_h * p.kernel_w;
+  const double reuse = taps * p.in_c * p.out_c / (p.in_c + p.out_c);
+  return reuse >= (p.bf16 ? 90 : 160);
 }
 
 size_t conv_wgrad_scratch_bytes(const ConvWgrad& problem, Isa isa) {
