@@ -134,7 +134,9 @@ def command_of(variant, network, precision, args, python):
     common = ["--network", network, "--batch", str(BATCH), "--input", str(INPUTS[network]),
               "--precision", precision, "--threads", str(args.threads)]
     if variant is None:
-        return [args.syrtos, "probe", "compute", *common, "--json"]
+        image = f"3x{INPUTS[network]}x{INPUTS[network]}"
+        return [args.syrtos, "probe", "compute", *common, "--input", image, "--classes", "10",
+                "--seconds", str(args.seconds), "--json"]
     return [python, str(PEERS / variant.script), *variant.options, *common,
             "--seconds", str(args.seconds)]
 

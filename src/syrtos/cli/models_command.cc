@@ -31,11 +31,11 @@ struct Options {
 
 nn::ModelOptions model_options(const Options& options, const Context& context) {
   nn::ModelOptions result = nn::default_options(nn::model_info(options.name));
-  const train::ImageSize size = train::parse_image_size(options.input);
-  if (size.height > 0) {
-    result.height = size.height;
-    result.width = size.width;
-  }
+  const Shape image =
+      train::parse_image_size(options.input).shape_for(nn::model_info(options.name));
+  result.channels = image[0];
+  result.height = image[1];
+  result.width = image[2];
   if (options.classes != train::kUnset) result.classes = options.classes;
   result.batch = options.batch;
   result.shortcut = train::parse_shortcut(options.shortcut);
@@ -105,7 +105,7 @@ int print_graph(const Options& options, const Context& context) {
 
 void add_model_options(CLI::App& command, Options& options) {
   command.add_option("NAME", options.name, "network")->required()->type_name("");
-  command.add_option("--input", options.input, "image size, 32 or 48x64");
+  command.add_option("--input", options.input, "image size, 32, 48x64 or 3x48x64");
   command.add_option("--classes", options.classes, "number of classes");
   command.add_option("--shortcut", options.shortcut, "of residual blocks: projection or padded");
 }

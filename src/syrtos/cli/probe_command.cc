@@ -105,7 +105,8 @@ void add_probe(CLI::App& app, Run& run) {
   train::ProbeOptions& probe = options->probe;
   compute->add_option("--network", probe.network, "network")->capture_default_str();
   compute->add_option("--batch", probe.batch, "samples per step")->capture_default_str();
-  compute->add_option("--input", probe.input, "image size, 32 or 48x64 (default: the network's)");
+  compute->add_option("--input", probe.input,
+                      "image size, 32, 48x64 or 3x48x64 (default: the network's)");
   compute->add_option("--classes", probe.classes, "number of classes (default: the network's)");
   compute->add_option("--shortcut", probe.shortcut, "of residual blocks: projection or padded");
   compute->add_option("--precision", probe.precision, "auto, f32 or bf16")->capture_default_str();

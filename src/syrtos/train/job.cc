@@ -14,7 +14,7 @@ const std::vector<JobField>& job_fields() {
       {"network", "--network", "network to train, see 'syrtos models'", &Job::network},
       {"shortcut", "--shortcut", "of residual blocks: projection or padded", &Job::shortcut},
       {"classes", "--classes", "number of classes (default: the data's)", &Job::classes},
-      {"input", "--input", "image size, 32 or 48x64 (default: the data's)", &Job::input},
+      {"input", "--input", "image size, 32, 48x64 or 3x48x64 (default: the data's)", &Job::input},
       {"data", "--data", "mnist, random, or a directory with MNIST's files", &Job::data},
       {"samples", "--samples", "number of random samples", &Job::samples},
       {"batch", "--batch", "samples per step", &Job::batch},

@@ -22,8 +22,9 @@ constexpr int64_t kUnset = std::numeric_limits<int64_t>::min();
 struct Job {
   std::string network = "lenet5";
   std::string shortcut = "projection";
-  int64_t classes = kUnset;    ///< unset: the data's
-  std::string input = "auto";  ///< "32", "48x64"; auto: the data's images, or the network's default
+  int64_t classes = kUnset;  ///< unset: the data's
+  std::string input =
+      "auto";  ///< "32", "48x64", "3x48x64"; auto: the data's images, or the network's default
 
   std::string data = "mnist";  ///< mnist, random, or a directory with MNIST's files
   int64_t samples = 1024;      ///< of random data

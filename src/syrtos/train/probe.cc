@@ -158,8 +158,7 @@ ProbeResult probe_compute(const ProbeOptions& options, const CpuInfo& cpu,
   result.precision = choose_precision(options.precision, cpu);
   result.threads = options.threads > 0 ? options.threads : cpu.cores;
   result.classes = options.classes != kUnset ? options.classes : info.classes;
-  result.image = {info.channels, size.height > 0 ? size.height : info.height,
-                  size.width > 0 ? size.width : info.width};
+  result.image = size.shape_for(info);
   set_thread_count(static_cast<int>(result.threads));
 
   Probe probe(options.network, {.batch = result.batch,

@@ -42,17 +42,32 @@ void check_numbers(const Job& job) {
 
 ImageSize parse_image_size(std::string_view text) {
   if (text == "auto") return {};
-  ImageSize size;
+  std::vector<int64_t> numbers;
+  const char* at = text.data();
   const char* end = text.data() + text.size();
-  std::from_chars_result at = std::from_chars(text.data(), end, size.height);
-  size.width = size.height;
-  if (at.ec == std::errc() && at.ptr != end && *at.ptr == 'x') {
-    at = std::from_chars(at.ptr + 1, end, size.width);
+  bool valid = true;
+  while (valid) {
+    int64_t number = 0;
+    const auto [next, error] = std::from_chars(at, end, number);
+    valid = error == std::errc() && number >= 1;
+    numbers.push_back(number);
+    if (next == end || *next != 'x') {
+      valid = valid && next == end;
+      break;
+    }
+    at = next + 1;
   }
-  if (at.ec != std::errc() || at.ptr != end || size.height < 1 || size.width < 1) {
-    fail_request("--input: expected an image size such as 32 or 48x64, found '{}'", text);
+  if (!valid || numbers.size() > 3) {
+    fail_request("--input: expected an image size such as 32, 48x64 or 3x48x64, found '{}'", text);
   }
-  return size;
+  if (numbers.size() == 1) return {0, numbers[0], numbers[0]};
+  if (numbers.size() == 2) return {0, numbers[0], numbers[1]};
+  return {numbers[0], numbers[1], numbers[2]};
+}
+
+Shape ImageSize::shape_for(const nn::ModelInfo& network) const {
+  return {channels > 0 ? channels : network.channels, height > 0 ? height : network.height,
+          width > 0 ? width : network.width};
 }
 
 nn::ModelOptions ResolvedJob::model_options(bool training) const {
@@ -89,8 +104,7 @@ ResolvedJob resolve(Job job, const CpuInfo& cpu, const std::filesystem::path& da
   if (job.threads == 0) job.threads = cpu.cores;
 
   if (job.data == "random") {
-    resolved.image = {network.channels, size.height > 0 ? size.height : network.height,
-                      size.width > 0 ? size.width : network.width};
+    resolved.image = size.shape_for(network);
     if (job.classes == kUnset) job.classes = network.classes;
     const auto seed = static_cast<uint64_t>(job.seed);
     const auto make = [&](int64_t samples, uint64_t key) {

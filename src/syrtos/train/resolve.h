@@ -8,10 +8,14 @@
 
 namespace syrtos::train {
 
-/// "32" or "48x64" as height and width; both 0 for "auto".
+/// "32", "48x64" or "3x48x64"; what is left open, everything for "auto", is 0.
 struct ImageSize {
+  int64_t channels = 0;
   int64_t height = 0;
   int64_t width = 0;
+
+  /// [channels, height, width], with the network's own where nothing was said.
+  Shape shape_for(const nn::ModelInfo& network) const;
 };
 ImageSize parse_image_size(std::string_view text);
 
