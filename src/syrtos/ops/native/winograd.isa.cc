@@ -11,14 +11,14 @@
 // all arithmetic that counts is there; the transforms are additions on vectors of channels.
 //
 // Steps of the forward product, for a block of tiles: V = B^T d B, M = V U for each point and
-// panel of 32 columns, y from M. U = G w G^T is made once per call. winograd.cc decides how tiles
+// panel of 32 columns, y from M; U = G w G^T. winograd.cc and winograd_wgrad.cc decide how tiles
 // and panels are shared out.
 //
 // Bytes. Each tile reads 36 pixels and writes 36 in V (2.25 times the image; borders of tiles
 // overlap), M likewise; both stay in a core's second-level cache. U is four times the weights.
 //
 // Error. Points and sums are rounded like any f32, but the transforms amplify: against a double
-// reference the largest error is about 1e-6 of the largest result, ten times that of direct
+// reference the largest error is 1e-6 to 4e-6 of the largest result, about ten times that of direct
 // convolution (tests/ops_native/winograd_test.cc states the bound).
 
 #include "syrtos/ops/native/winograd_gemm.isa.h"
@@ -88,11 +88,11 @@ inline void src_vector(const Window<kWinogradIn>& window, const float* data, int
 }
 
 void transform_src(const WinogradImages<const float>& images, int64_t first, int64_t count,
-                   const WinogradMatrix& v) {
+                   int begin, int end, const WinogradMatrix& v) {
   for (int64_t tile = 0; tile < count; ++tile) {
     const Window<kWinogradIn> window(images, first + tile);
     float* to = v.data + tile * kWinogradBlock;
-    for (int c = 0; c < images.c; c += kWinogradBlock, to += v.stride_block) {
+    for (int c = begin; c < end; c += kWinogradBlock, to += v.stride_block) {
       const bool whole = window.whole && c + kWinogradBlock <= images.c;
       for (int lane = 0; lane < kWinogradBlock; lane += kLanes) {
         if (whole) {
@@ -130,11 +130,11 @@ inline Vec diff_dst_vector(const Window<kWinogradOut>& window, const float* data
 }
 
 void transform_diff_dst(const WinogradImages<const float>& images, int64_t first, int64_t count,
-                        const WinogradMatrix& z, float* sums) {
+                        int begin, int end, const WinogradMatrix& z, float* sums) {
   for (int64_t tile = 0; tile < count; ++tile) {
     const Window<kWinogradOut> window(images, first + tile);
     float* to = z.data + tile * kWinogradBlock;
-    for (int c = 0; c < images.c; c += kWinogradBlock, to += z.stride_block) {
+    for (int c = begin; c < end; c += kWinogradBlock, to += z.stride_block) {
       const bool whole = window.whole && c + kWinogradBlock <= images.c;
       for (int lane = 0; lane < kWinogradBlock; lane += kLanes) {
         const float* data = images.data + c + lane;

@@ -123,16 +123,20 @@ void product_transposed(const float* v, const float* z, int64_t z_block, int64_t
   }
 }
 
+// The part of `ahead` that belongs to the i-th of n steps.
+inline void fetch(const WinogradAhead& ahead, int i, int n) {
+  const int64_t lines = (ahead.floats + 15) / 16;
+  for (int64_t line = lines * i / n; line < lines * (i + 1) / n; ++line) {
+    __builtin_prefetch(ahead.begin + line * 16, 0, 2);
+  }
+}
+
 void multiply(const WinogradMatrix& v, int64_t tiles, int blocks, const WinogradPanel& u,
               const WinogradMatrix& m, bool accumulate, const WinogradAhead& ahead) {
   // Parts of nearly equal height: 15 tiles are 8 + 7, not 14 + 1.
   const int64_t parts = (tiles + kRows - 1) / kRows;
-  const int64_t lines = (ahead.floats + 15) / 16;
   for (int point = 0; point < kWinogradPoints; ++point) {
-    for (int64_t line = lines * point / kWinogradPoints;
-         line < lines * (point + 1) / kWinogradPoints; ++line) {
-      __builtin_prefetch(ahead.begin + line * 16, 0, 2);
-    }
+    fetch(ahead, point, kWinogradPoints);
     for (int64_t part = 0; part < parts; ++part) {
       const int64_t first = tiles * part / parts;
       const int64_t last = tiles * (part + 1) / parts;
@@ -149,10 +153,11 @@ void multiply(const WinogradMatrix& v, int64_t tiles, int blocks, const Winograd
 }
 
 void multiply_transposed(const WinogradMatrix& v, int blocks, const WinogradMatrix& z,
-                         int64_t tiles, const WinogradPanel& u, bool accumulate, int begin,
-                         int end) {
+                         int64_t tiles, const WinogradPanel& u, bool accumulate, int begin, int end,
+                         const WinogradAhead& ahead) {
   const auto function = u.columns == kWinogradBlock ? product_transposed<1> : product_transposed<2>;
   for (int point = begin; point < end; ++point) {
+    fetch(ahead, point - begin, end - begin);
     const float* z_point = z.data + point * z.stride_point;
     float* u_point = u.data + point * u.stride_point;
     for (int block = 0; block < blocks; ++block) {

@@ -59,13 +59,16 @@ struct WinogradAhead {
 };
 
 struct WinogradKernels {
-  /// Tiles [first, first + count) of the images become tiles [0, count) of the matrix; channels
-  /// up to the next multiple of 16 become zero.
+  /// Channels [begin, end) of tiles [first, first + count) of the images become channels from 0 on
+  /// of tiles [0, count) of the matrix; up to the next multiple of 16 they become zero. begin is a
+  /// multiple of 16, end as well unless it is the images' last.
   void (*transform_src)(const WinogradImages<const float>& images, int64_t first, int64_t count,
-                        const WinogradMatrix& v);
-  /// The same for gradients of outputs. Adds the sums over all pixels to sums, unless it is null.
+                        int begin, int end, const WinogradMatrix& v);
+  /// The same for gradients of outputs. Adds the sums over all pixels to sums[begin, end), rounded
+  /// up alike, unless sums is null.
   void (*transform_diff_dst)(const WinogradImages<const float>& images, int64_t first,
-                             int64_t count, const WinogradMatrix& z, float* sums);
+                             int64_t count, int begin, int end, const WinogradMatrix& z,
+                             float* sums);
   /// Rows [row, row + rows) of the columns from `column` on; both multiples of 16, zero beyond
   /// the weights' channels.
   void (*transform_weights)(const WinogradWeights& weights, int row, int rows, int column,
@@ -79,10 +82,10 @@ struct WinogradKernels {
   void (*transform_dst)(const WinogradMatrix& m, const WinogradImages<float>& images, int64_t first,
                         int64_t count, int column, int columns, const float* bias, bool relu);
   /// u[point] (16 blocks x columns) = or += v[point]^T z[point], for points [begin, end); the sums
-  /// run over the tiles.
+  /// run over the tiles. Fetches `ahead` meanwhile.
   void (*multiply_transposed)(const WinogradMatrix& v, int blocks, const WinogradMatrix& z,
                               int64_t tiles, const WinogradPanel& u, bool accumulate, int begin,
-                              int end);
+                              int end, const WinogradAhead& ahead);
   /// Rows [row, row + rows) of diff_weights, columns from `column` on as far as they exist.
   void (*transform_diff_weights)(const WinogradPanel& u, const WgradLayout& layout, int row,
                                  int rows, int column, float* diff_weights);
