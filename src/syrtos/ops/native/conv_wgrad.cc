@@ -16,8 +16,11 @@ namespace {
 // Packed bytes per thread and block: small enough that a block stays in the core's cache between
 // packing and use, larger where the tiles of a large diff_weights are expensive to load and store
 // again.
-constexpr int64_t kLeastBlockBytes = int64_t{768} << 10;
-constexpr int64_t kMostBlockBytes = int64_t{3} << 20;
+int64_t block_budget(int64_t output_bytes) {
+  constexpr int64_t kKiB = 1024;
+  const int64_t most = std::clamp(output_bytes, 2048 * kKiB, 3072 * kKiB);
+  return std::clamp(12 * output_bytes, 768 * kKiB, most);
+}
 
 // From this size on diff_weights does not stay in a core's cache until somebody reads it, and
 // stores that bypass the cache save the read for ownership.
@@ -88,7 +91,7 @@ void plan_grid(const ConvWgrad& p, int threads, WgradPlan& plan) {
 // Blocks: as many whole images as fit the budget, or a band of output rows of one (or one pair)
 // of them; their number a multiple of the groups where the batch allows it.
 void plan_blocks(const ConvWgrad& p, WgradPlan& plan) {
-  const int64_t budget = std::clamp(12 * plan.span * 4, kLeastBlockBytes, kMostBlockBytes);
+  const int64_t budget = block_budget(plan.span * 4);
   const int per_word = plan.pairs ? 2 : 1;
   const int words = ceil_div(p.batch, per_word);
   // A member's range of outer panels may begin and end within a panel.
@@ -215,13 +218,14 @@ bool conv_wgrad_supported(const ConvWgrad& p) {
 
 // Packing costs in_c + out_c words per pixel and pays by the multiply-adds that use them, so what
 // decides is their ratio; the bounds are where measurements on Zen 4 cross oneDNN's, which packs
-// nothing in f32 and transposes in bf16. A single vector of output channels, or a panel that is
-// mostly folded taps, leaves too much of the register tile empty.
+// nothing in f32 and transposes in bf16. A single vector of output channels leaves too much of the
+// register tile empty. Folded kernels only just lose, except in bf16 on several cores, where
+// oneDNN's hardly scales.
 bool conv_wgrad_should_use(const ConvWgrad& p) {
   if (best_isa() < Isa::avx512 || !conv_wgrad_supported(p)) return false;
   static const bool amx = cpu_info().has_amx_bf16;  // then oneDNN's bf16 is out of reach
-  if (p.bf16 && amx) return false;
-  if (p.in_c < 8 || p.out_c <= 16) return false;
+  if ((p.bf16 && amx) || p.out_c <= 16) return false;
+  if (p.in_c < 8) return p.bf16 && p.kernel_w > 1 && thread_count() > 1;
   const double taps = double{1} * p.kernel_h * p.kernel_w;
   const double reuse = taps * p.in_c * p.out_c / (p.in_c + p.out_c);
   return reuse >= (p.bf16 ? 90 : 160);
