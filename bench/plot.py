@@ -28,7 +28,8 @@ def draw(data):
     networks = list(dict.fromkeys(row[0] for row in rows))
     largest = max(max(row[2] for row in rows), 1.5)
     unit = (WIDTH - LEFT - RIGHT) / largest
-    height = TOP + ROW * len(networks) + 48
+    notes = [part.strip() for part in data["setting"].split(";")]
+    height = TOP + ROW * len(networks) + 34 + 15 * len(notes)
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
         'font-family="system-ui, sans-serif" font-size="13">',
@@ -56,9 +57,10 @@ def draw(data):
                'stroke-dasharray="4 3"/>')
     out.append(f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle" fill="#666">'
                'fastest peer</text>')
-    out.append(f'<text x="20" y="{height - 10}" font-size="11" fill="#666">{data["setting"]}'
-               '</text></svg>')
-    return "\n".join(out) + "\n"
+    for i, text in enumerate(notes):
+        out.append(f'<text x="20" y="{bottom + 36 + 15 * i}" font-size="11" fill="#666">{text}'
+                   '</text>')
+    return "\n".join([*out, "</svg>"]) + "\n"
 
 
 def main():

@@ -1,6 +1,5 @@
 #include "syrtos/ops/native/reduction.h"
 
-#include <limits>
 
 #include "tests/ops_native/reference.h"
 
@@ -35,18 +34,6 @@ TEST_P(ReductionTest, SumOfSquaresIsADouble) {
   }
   TestTensor large(dtype(), 3, 1, 1e30, 0);
   EXPECT_NEAR(sum_of_squares(dtype(), 3, large.data()), 3e60, 1e58);
-}
-
-TEST_P(ReductionTest, NonfiniteElementsAreCounted) {
-  for (const int64_t n : {1, 17, 100, 50001}) {
-    TestTensor x(dtype(), n, 1);
-    EXPECT_EQ(count_nonfinite(dtype(), n, x.data()), 0);
-    x.set(n - 1, std::numeric_limits<double>::quiet_NaN());
-    EXPECT_EQ(count_nonfinite(dtype(), n, x.data()), 1);
-    x.set(0, std::numeric_limits<double>::infinity());
-    x.set(n / 2, -std::numeric_limits<double>::infinity());
-    EXPECT_EQ(count_nonfinite(dtype(), n, x.data()), n == 1 ? 1 : 3);
-  }
 }
 
 }  // namespace

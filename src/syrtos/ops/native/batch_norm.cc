@@ -114,37 +114,6 @@ void one_pass(const BatchNormShape& shape, Body&& body) {
   });
 }
 
-void backward(const BatchNormShape& shape, const BatchNormBackward& args, bool frozen,
-              void* memory) {
-  check(shape, memory);
-  const int type = index_of(shape.dtype);
-  const Scratch scratch(memory, shape.channels);
-  auto [scale, slope, shift, unused] = scratch.floats;
-  // The first pass leaves the masked gradient in diff_residual, and the second reads that.
-  const void* mask = args.relu ? args.dst : nullptr;
-  void* masked = args.diff_residual;
-  if (!args.relu && masked == args.diff_dst) masked = nullptr;
-  const void* gradient = masked != nullptr ? masked : args.diff_dst;
-  const void* mask_again = masked != nullptr ? nullptr : mask;
-  const BatchNormFactors factors{args.mean, scale, slope, shift};
-  const Split split = split_of(shape);
-  two_passes(
-      shape, split,
-      [&](const BatchNormPart& part, int thread) {
-        kernels().backward_sums[type](part, args.src, mask, args.diff_dst, args.mean, masked,
-                                      scratch.of_thread(thread));
-      },
-      [&](int64_t begin, int64_t end, int partials) {
-        kernels().finish_backward(scratch.finish(shape.rows, begin, end, partials), frozen,
-                                  args.gamma, args.inv_std, args.diff_gamma, args.diff_beta, scale,
-                                  slope, shift);
-      },
-      [&](const BatchNormPart& part) {
-        kernels().backward_data[type](part, factors, frozen ? nullptr : args.src, mask_again,
-                                      gradient, args.diff_src);
-      });
-}
-
 }  // namespace
 
 int64_t batch_norm_scratch_bytes(int64_t channels) {
@@ -197,17 +166,34 @@ void batch_norm_forward_inference(const BatchNormShape& shape,
 }
 
 void batch_norm_backward(const BatchNormShape& shape, const BatchNormBackward& args,
-                         void* scratch) {
-  backward(shape, args, false, scratch);
-}
-
-void batch_norm_backward_frozen(const BatchNormShape& shape, const BatchNormBackward& args,
-                                void* scratch) {
-  backward(shape, args, true, scratch);
-}
-
-void batch_norm_inv_std(int64_t channels, const float* running_var, float epsilon, float* inv_std) {
-  kernels().scale_of(0, channels, running_var, epsilon, nullptr, inv_std, nullptr);
+                         void* memory) {
+  check(shape, memory);
+  const int type = index_of(shape.dtype);
+  const Scratch scratch(memory, shape.channels);
+  auto [scale, slope, shift, unused] = scratch.floats;
+  // The first pass leaves the masked gradient in diff_residual, and the second reads that.
+  const void* mask = args.relu ? args.dst : nullptr;
+  void* masked = args.diff_residual;
+  if (!args.relu && masked == args.diff_dst) masked = nullptr;
+  const void* gradient = masked != nullptr ? masked : args.diff_dst;
+  const void* mask_again = masked != nullptr ? nullptr : mask;
+  const BatchNormFactors factors{args.mean, scale, slope, shift};
+  const Split split = split_of(shape);
+  two_passes(
+      shape, split,
+      [&](const BatchNormPart& part, int thread) {
+        kernels().backward_sums[type](part, args.src, mask, args.diff_dst, args.mean, masked,
+                                      scratch.of_thread(thread));
+      },
+      [&](int64_t begin, int64_t end, int partials) {
+        kernels().finish_backward(scratch.finish(shape.rows, begin, end, partials), args.gamma,
+                                  args.inv_std, args.diff_gamma, args.diff_beta, scale,
+                                  slope, shift);
+      },
+      [&](const BatchNormPart& part) {
+        kernels().backward_data[type](part, factors, args.src, mask_again,
+                                      gradient, args.diff_src);
+      });
 }
 
 }  // namespace syrtos::ops::native

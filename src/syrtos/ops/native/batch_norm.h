@@ -73,12 +73,4 @@ struct BatchNormBackward {
 };
 void batch_norm_backward(const BatchNormShape& shape, const BatchNormBackward& args, void* scratch);
 
-/// The same for statistics that are constants (mean = running_mean and
-/// inv_std = 1 / sqrt(running_var + epsilon)): diff_src = gamma * inv_std * g.
-void batch_norm_backward_frozen(const BatchNormShape& shape, const BatchNormBackward& args,
-                                void* scratch);
-
-/// inv_std = 1 / sqrt(running_var + epsilon), for batch_norm_backward_frozen.
-void batch_norm_inv_std(int64_t channels, const float* running_var, float epsilon, float* inv_std);
-
 }  // namespace syrtos::ops::native

@@ -175,11 +175,11 @@ void backward_sums(const BatchNormPart& part, const void* src, const void* dst,
   rows(part, src, dst, diff_dst, mean, diff_residual, sums);
 }
 
-void finish_backward(const BatchNormFinish& finish, bool frozen, const float* gamma,
+void finish_backward(const BatchNormFinish& finish, const float* gamma,
                      const float* inv_std, float* __restrict diff_gamma,
                      float* __restrict diff_beta, float* __restrict scale, float* __restrict slope,
                      float* __restrict shift) {
-  const float inverse = frozen ? 0.0f : 1.0f / static_cast<float>(finish.rows);
+  const float inverse = 1.0f / static_cast<float>(finish.rows);
   combine(finish);
   const double* __restrict sum = finish.sums.first;
   const double* __restrict product_sum = finish.sums.second;
@@ -192,7 +192,7 @@ void finish_backward(const BatchNormFinish& finish, bool frozen, const float* ga
   }
 }
 
-template <typename T, bool kSource, bool kRelu>
+template <typename T, bool kRelu>
 void backward_data_rows(const BatchNormPart& part, const BatchNormFactors& factors, const void* src,
                         const void* dst, const void* diff_dst, void* diff_src) {
   for_each_group<true>(
@@ -202,11 +202,9 @@ void backward_data_rows(const BatchNormPart& part, const BatchNormFactors& facto
         Vec mean[kVectors], scale[kVectors], slope[kVectors], shift[kVectors];
         for (int v = 0; v < kVectors; ++v) {
           scale[v] = tile.get(factors.scale, v);
-          if constexpr (kSource) {
-            mean[v] = tile.get(factors.mean, v);
-            slope[v] = tile.get(factors.slope, v);
-            shift[v] = tile.get(factors.shift, v);
-          }
+          mean[v] = tile.get(factors.mean, v);
+          slope[v] = tile.get(factors.slope, v);
+          shift[v] = tile.get(factors.shift, v);
         }
         const T* const x = static_cast<const T*>(src);
         const T* const y = static_cast<const T*>(dst);
@@ -221,10 +219,8 @@ void backward_data_rows(const BatchNormPart& part, const BatchNormFactors& facto
               gradient = relu_mask(tile.get(y + at, v), gradient);
             }
             Vec result = gradient * scale[v];
-            if constexpr (kSource) {
-              const Vec centred = tile.get(x + at, v) - mean[v];
-              result += centred * slope[v] + shift[v];
-            }
+            const Vec centred = tile.get(x + at, v) - mean[v];
+            result += centred * slope[v] + shift[v];
             tile.put(out + at, v, result);
           }
         }
@@ -234,17 +230,13 @@ void backward_data_rows(const BatchNormPart& part, const BatchNormFactors& facto
 template <typename T>
 void backward_data(const BatchNormPart& part, const BatchNormFactors& factors, const void* src,
                    const void* dst, const void* diff_dst, void* diff_src) {
-  const auto rows = src == nullptr ? (dst == nullptr ? backward_data_rows<T, false, false>
-                                                     : backward_data_rows<T, false, true>)
-                                   : (dst == nullptr ? backward_data_rows<T, true, false>
-                                                     : backward_data_rows<T, true, true>);
+  const auto rows = dst == nullptr ? backward_data_rows<T, false> : backward_data_rows<T, true>;
   rows(part, factors, src, dst, diff_dst, diff_src);
 }
 
 void scale_of(int64_t begin, int64_t end, const float* variance, float epsilon, const float* gamma,
               float* inv_std, float* scale) {
   for (int64_t c = begin; c < end; ++c) inv_std[c] = inverse_root(variance[c] + epsilon);
-  if (scale == nullptr) return;
   for (int64_t c = begin; c < end; ++c) scale[c] = gamma[c] * inv_std[c];
 }
 

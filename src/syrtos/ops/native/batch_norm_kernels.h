@@ -59,14 +59,14 @@ struct BatchNormKernels {
                                        const void* diff_dst, const float* mean, void* diff_residual,
                                        const BatchNormSums& sums);
   /// diff_gamma, diff_beta, and the factors of backward_data.
-  void (*finish_backward)(const BatchNormFinish& finish, bool frozen, const float* gamma,
+  void (*finish_backward)(const BatchNormFinish& finish, const float* gamma,
                           const float* inv_std, float* diff_gamma, float* diff_beta, float* scale,
                           float* slope, float* shift);
-  /// diff_src = scale * gradient + slope * (src - mean) + shift; without src, scale * gradient.
+  /// diff_src = scale * gradient + slope * (src - mean) + shift.
   void (*backward_data[kElementTypes])(const BatchNormPart& part, const BatchNormFactors& factors,
                                        const void* src, const void* dst, const void* diff_dst,
                                        void* diff_src);
-  /// inv_std = 1 / sqrt(variance + epsilon), scale = gamma * inv_std (unless null).
+  /// inv_std = 1 / sqrt(variance + epsilon), scale = gamma * inv_std.
   void (*scale_of)(int64_t begin, int64_t end, const float* variance, float epsilon,
                    const float* gamma, float* inv_std, float* scale);
 };

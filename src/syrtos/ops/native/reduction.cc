@@ -78,8 +78,4 @@ double sum_of_squares(DType dtype, int64_t n, const void* src) {
   return sum_over_threads<double>(dtype, n, src, kernels().sum_of_squares[index_of(dtype)]);
 }
 
-int64_t count_nonfinite(DType dtype, int64_t n, const void* src) {
-  return sum_over_threads<int64_t>(dtype, n, src, kernels().count_nonfinite[index_of(dtype)]);
-}
-
 }  // namespace syrtos::ops::native

@@ -18,7 +18,4 @@ void bias_gradient(DType dtype, int64_t rows, int64_t channels, const void* src,
 /// The sum of the squares of n elements, in double precision.
 double sum_of_squares(DType dtype, int64_t n, const void* src);
 
-/// How many of n elements are NaN or infinite.
-int64_t count_nonfinite(DType dtype, int64_t n, const void* src);
-
 }  // namespace syrtos::ops::native

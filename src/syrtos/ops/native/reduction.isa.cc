@@ -52,32 +52,11 @@ double sum_of_squares(int64_t n, const void* src) {
   return result;
 }
 
-template <typename T>
-int64_t count_nonfinite(int64_t n, const void* src) {
-  constexpr int32_t kExponent = 0x7f800000;
-  constexpr int64_t kBlock = int64_t{1} << 30;  // counts per lane stay far from overflow
-  const T* p = static_cast<const T*>(src);
-  int64_t count = 0;
-  for (int64_t begin = 0; begin < n; begin += kBlock) {
-    const int64_t end = begin + kBlock < n ? begin + kBlock : n;
-    IntVec found{};
-    const auto check = [&](Vec v) __attribute__((always_inline)) {
-      found -= (reinterpret_cast<IntVec>(v) & kExponent) == kExponent;
-    };
-    int64_t i = begin;
-    for (; i + kLanes <= end; i += kLanes) check(load(p + i));
-    if (i < end) check(load(p + i, static_cast<int>(end - i)));
-    for (int lane = 0; lane < kLanes; ++lane) count += found[lane];
-  }
-  return count;
-}
-
 }  // namespace
 
 const ReductionKernels reduction_kernels = {
     {column_sums<float>, column_sums<Bf16>},
     {sum_of_squares<float>, sum_of_squares<Bf16>},
-    {count_nonfinite<float>, count_nonfinite<Bf16>},
 };
 
 }  // namespace syrtos::ops::native::SYRTOS_ISA

@@ -13,7 +13,6 @@ struct ReductionKernels {
                                      int64_t channel_begin, int64_t channel_end, const void* src,
                                      double* sum);
   double (*sum_of_squares[kElementTypes])(int64_t n, const void* src);
-  int64_t (*count_nonfinite[kElementTypes])(int64_t n, const void* src);
 };
 
 SYRTOS_DECLARE_KERNELS(ReductionKernels, reduction_kernels)
