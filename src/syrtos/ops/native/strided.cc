@@ -1,8 +1,6 @@
 #include "syrtos/ops/native/strided.h"
 
-#include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "syrtos/base/parallel.h"
 
@@ -22,12 +20,19 @@ struct Loop {
 // innermost loop writes neighbours.
 Loop order_axes(const Shape& shape, const Strides& a, const Strides& b) {
   std::array<int, Shape::kMaxRank> order{};
-  std::iota(order.begin(), order.begin() + shape.rank(), 0);
-  std::stable_sort(order.begin(), order.begin() + shape.rank(), [&](int x, int y) {
+  const auto before = [&](int x, int y) {
     const auto i = static_cast<size_t>(x);
     const auto j = static_cast<size_t>(y);
     return b[i] != b[j] ? b[i] > b[j] : a[i] > a[j];
-  });
+  };
+  // By insertion: std::stable_sort would allocate.
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    int at = axis;
+    for (; at > 0 && before(axis, order[static_cast<size_t>(at - 1)]); --at) {
+      order[static_cast<size_t>(at)] = order[static_cast<size_t>(at - 1)];
+    }
+    order[static_cast<size_t>(at)] = axis;
+  }
   Loop loop;
   loop.rank = shape.rank();
   for (size_t i = 0; i < static_cast<size_t>(loop.rank); ++i) {
