@@ -38,4 +38,5 @@ else()
   set(SYRTOS_ISA_FLAGS_generic)
 endif()
 # Vectorisation of square roots and comparisons needs the last two.
-set(SYRTOS_ISA_COMMON_FLAGS -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math)
+set(SYRTOS_ISA_COMMON_FLAGS $<IF:$<CONFIG:Debug>,-O1,-O3> -ffp-contract=fast -fno-math-errno
+    -fno-trapping-math)

@@ -157,7 +157,7 @@ TEST_F(JobFiles, what_is_left_open_is_decided) {
   EXPECT_EQ(done.job.precision, "bf16");
   EXPECT_EQ(done.job.threads, 2);
   EXPECT_EQ(done.job.classes, 10);
-  EXPECT_EQ(done.job.input, "28x28");
+  EXPECT_EQ(done.job.input, "1x28x28");
   EXPECT_EQ(done.job.learning_rate, 1.0);
   EXPECT_EQ(done.job.epsilon, 1e-6);
 }

@@ -3,6 +3,8 @@
 #include <omp.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "syrtos/base/error.h"
@@ -26,13 +28,16 @@ int thread_count() { return omp_get_max_threads(); }
 void set_thread_count(int n) {
   SYRTOS_CHECK(n >= 1, "n = {}", n);
   omp_set_dynamic(0);
-  omp_set_num_threads(n);
+  omp_set_num_threads(std::min(n, omp_get_thread_limit()));
 }
 
 void restart_with_short_waits(char** arguments) {
   if (std::getenv("GOMP_SPINCOUNT") != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
   setenv("GOMP_SPINCOUNT", "2000", 0);
-  execv("/proc/self/exe", arguments);  // returns only if it fails; then all goes on as it was
+  // By its own name, which process lists show. Returns only if it fails; then all goes on as it
+  // was.
+  std::array<char, 4096> path{};
+  if (readlink("/proc/self/exe", path.data(), path.size() - 1) > 0) execv(path.data(), arguments);
 }
 
 namespace {

@@ -8,7 +8,8 @@ namespace syrtos {
 /// Threads that parallel regions and oneDNN share: one pool, so that nothing is oversubscribed.
 int thread_count();
 
-/// Sets the size of the pool; to be called before programs are compiled. n >= 1.
+/// Sets the size of the pool, within what OMP_THREAD_LIMIT allows; to be called before programs are
+/// compiled. n >= 1.
 void set_thread_count(int n);
 
 /// Makes idle threads sleep after some 0.1 ms instead of spinning for much longer, which costs
@@ -25,11 +26,9 @@ void parallel_run(void (*body)(void* context, int thread, int threads), void* co
 template <typename Body>
 void parallel(Body&& body) {
   using Callable = std::remove_reference_t<Body>;
-  parallel_run(
-      [](void* context, int thread, int threads) {
-        (*static_cast<Callable*>(context))(thread, threads);
-      },
-      const_cast<void*>(static_cast<const void*>(&body)));
+  parallel_run([](void* context, int thread,
+                  int threads) { (*static_cast<Callable*>(context))(thread, threads); },
+               const_cast<void*>(static_cast<const void*>(&body)));
 }
 
 /// The share [begin, end) of n items that belongs to one of several threads, in multiples of grain.

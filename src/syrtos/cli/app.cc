@@ -109,7 +109,12 @@ int run(int argc, char** argv) {
     print_error(error.what());
     return kExitRequest;
   }
-  return run_chosen(chosen);
+  const int code = run_chosen(chosen);
+  if (std::fflush(stdout) != 0 && code == kExitDone) {
+    print_error("the output could not be written; is the disk full?");
+    return kExitFailed;
+  }
+  return code;
 }
 
 }  // namespace syrtos::cli

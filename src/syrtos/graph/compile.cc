@@ -41,9 +41,9 @@ class Compiler {
     TensorType type;
     Layout layout = Layout::plain();
     ValueKind kind = ValueKind::computed;
-    ValueId root = kNone;        // the value whose memory this one uses
-    ValueId parameter = kNone;   // of a final gradient: its parameter
-    int first = -1;              // items between which the memory of a root is needed
+    ValueId root = kNone;       // the value whose memory this one uses
+    ValueId parameter = kNone;  // of a final gradient: its parameter
+    int first = -1;             // items between which the memory of a root is needed
     int last = -1;
     std::vector<std::pair<Layout, ValueId>> reordered;
   };
@@ -99,8 +99,8 @@ class Compiler {
   }
 
   void add_reorder(ValueId from, ValueId to, const Node& node) {
-    KernelPlan plan = backend_.reorder(state(from).type, state(from).layout, state(to).type,
-                                       state(to).layout);
+    KernelPlan plan =
+        backend_.reorder(state(from).type, state(from).layout, state(to).type, state(to).layout);
     add_item(std::move(plan), "reorder", node, {from}, {to}, 0);
   }
 
@@ -122,6 +122,9 @@ class Compiler {
   bool plan_view(const Node& node) {
     const ValueId output = node.outputs[0];
     if (!node.op->is_view() || state(output).parameter != kNone) return false;
+    if (state(node.inputs[0]).layout.kind == Layout::Kind::any) {
+      state(node.inputs[0]).layout = Layout::plain();
+    }
     const ValueId source = in_layout(node.inputs[0], Layout::plain(), node);
     state(output).root = state(source).root;
     state(output).kind = state(source).kind;
@@ -136,6 +139,7 @@ class Compiler {
     std::vector<Layout> input_layouts;
     std::vector<Layout> output_layouts;
     for (const ValueId id : node.inputs) {
+      SYRTOS_CHECK(id != kNone, "[{}] of {} lacks an input", node.op->name(), node.name);
       input_types.push_back(state(id).type);
       input_layouts.push_back(state(id).layout);
     }
@@ -277,8 +281,8 @@ class Compiler {
                              nullptr};
       const ValueId root = state(id).root;
       const auto block = block_of.find(root);
-      placed.data = block != block_of.end() ? arena + plan.offsets[block->second]
-                                            : own_arena_address(root);
+      placed.data =
+          block != block_of.end() ? arena + plan.offsets[block->second] : own_arena_address(root);
       program_->values_.push_back(std::move(placed));
     }
   }
@@ -288,6 +292,8 @@ class Compiler {
     const ValueState& value = state(root);
     if (value.parameter != kNone) {
       const ParameterSlot* slot = parameters().find(graph_.value(value.parameter).name);
+      SYRTOS_CHECK(!parameters().gradients().empty(),
+                   "compile the training program before those that share its parameters");
       return parameters().gradients().data() + slot->offset;
     }
     if (value.kind == ValueKind::parameter) {

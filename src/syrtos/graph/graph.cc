@@ -16,6 +16,9 @@ ValueId Graph::add_input(std::string name, TensorType type) {
 }
 
 ValueId Graph::add_parameter(std::string name, TensorType type, bool decay) {
+  for (const Value& value : values_) {
+    SYRTOS_CHECK(value.kind != ValueKind::parameter || value.name != name, "{} twice", name);
+  }
   return add_value({type, ValueKind::parameter, std::move(name), kNone, decay});
 }
 

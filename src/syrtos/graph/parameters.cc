@@ -9,28 +9,6 @@ namespace syrtos::graph {
 
 namespace {
 
-using ops::Layout;
-
-void to_plain(const Layout& layout, const float* packed, Tensor& plain) {
-  if (layout.kind == Layout::Kind::opaque) {
-    layout.opaque->unpack(packed, plain.as<float>());
-    return;
-  }
-  for (int64_t i = 0; i < plain.elements(); ++i) {
-    plain.as<float>()[i] = packed[ops::offset_in(layout, plain.shape(), i)];
-  }
-}
-
-void from_plain(const Layout& layout, const Tensor& plain, float* packed) {
-  if (layout.kind == Layout::Kind::opaque) {
-    layout.opaque->pack(plain.as<float>(), packed);
-    return;
-  }
-  for (int64_t i = 0; i < plain.elements(); ++i) {
-    packed[ops::offset_in(layout, plain.shape(), i)] = plain.as<float>()[i];
-  }
-}
-
 void check_plain(std::string_view name, const Shape& expected, const Tensor& plain) {
   if (plain.dtype() != DType::f32 || !(plain.shape() == expected)) {
     fail_request("{}: expected f32{}, found {}", name, to_string(expected),
@@ -94,14 +72,14 @@ const StateSlot& Parameters::state_slot(std::string_view name) const {
 Tensor Parameters::get(std::string_view name) const {
   const ParameterSlot& s = slot(name);
   Tensor plain({DType::f32, s.type.shape});
-  to_plain(s.layout, weights().data() + s.offset, plain);
+  ops::unpack(s.layout, s.type.shape, weights().data() + s.offset, plain.as<float>());
   return plain;
 }
 
 Tensor Parameters::get_gradient(std::string_view name) const {
   const ParameterSlot& s = slot(name);
   Tensor plain({DType::f32, s.type.shape});
-  to_plain(s.layout, gradients().data() + s.offset, plain);
+  ops::unpack(s.layout, s.type.shape, gradients().data() + s.offset, plain.as<float>());
   return plain;
 }
 
@@ -109,7 +87,7 @@ void Parameters::set(std::string_view name, const Tensor& plain) {
   const ParameterSlot& s = slot(name);
   check_plain(name, s.type.shape, plain);
   float* packed = weights().data() + s.offset;
-  from_plain(s.layout, plain, packed);
+  ops::pack(s.layout, s.type.shape, plain.as<float>(), packed);
   if (!working().empty()) {
     BFloat16* copy = working().data() + s.offset;
     for (size_t i = 0; i < s.elements; ++i) copy[i] = BFloat16(packed[i]);

@@ -43,6 +43,22 @@ int64_t offset_in(const Layout& layout, const Shape& shape, int64_t index) {
   return (sample * pixels + index % pixels) * channels + channel;
 }
 
+void pack(const Layout& layout, const Shape& shape, const float* plain, float* packed) {
+  if (layout.kind == Layout::Kind::opaque) {
+    layout.opaque->pack(plain, packed);
+    return;
+  }
+  for (int64_t i = 0; i < shape.elements(); ++i) packed[offset_in(layout, shape, i)] = plain[i];
+}
+
+void unpack(const Layout& layout, const Shape& shape, const float* packed, float* plain) {
+  if (layout.kind == Layout::Kind::opaque) {
+    layout.opaque->unpack(packed, plain);
+    return;
+  }
+  for (int64_t i = 0; i < shape.elements(); ++i) plain[i] = packed[offset_in(layout, shape, i)];
+}
+
 Layout activation_layout(const Shape& shape) {
   return shape.rank() >= 3 ? Layout::channels_last() : Layout::plain();
 }

@@ -49,6 +49,10 @@ bool same_bytes(const Layout& a, const Layout& b, const TensorType& type);
 /// Where the element that is `index`-th in row-major order lies; plain or channels-last only.
 int64_t offset_in(const Layout& layout, const Shape& shape, int64_t index);
 
+/// Copies f32 between plain row-major order and any layout; not for use within a step.
+void pack(const Layout& layout, const Shape& shape, const float* plain, float* packed);
+void unpack(const Layout& layout, const Shape& shape, const float* packed, float* plain);
+
 /// What activations lie in: channels-last from rank 3 on, else plain.
 Layout activation_layout(const Shape& shape);
 

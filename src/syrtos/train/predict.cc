@@ -7,13 +7,13 @@
 #include "syrtos/data/mnist.h"
 #include "syrtos/data/pnm.h"
 #include "syrtos/data/random_data.h"
+#include "syrtos/train/resolve.h"
 #include "syrtos/train/run_directory.h"
 
 namespace syrtos::train {
 
 namespace {
 constexpr std::string_view kMnistPrefix = "mnist:";
-constexpr int64_t kRandomSamples = 128;
 }  // namespace
 
 Predictor::Predictor(const LoadOptions& options, const CpuInfo& cpu,
@@ -42,7 +42,9 @@ const data::Dataset& Predictor::test_data() {
   const nn::ModelOptions& options = description_.options;
   const Shape image = {options.channels, options.height, options.width};
   if (description_.data == "random") {
-    test_ = std::make_unique<data::RandomDataset>(kRandomSamples, image, options.classes, 1);
+    test_ = std::make_unique<data::RandomDataset>(
+        random_test_samples(description_.random_samples), image, options.classes,
+        random_test_seed(static_cast<uint64_t>(description_.seed)));
     return *test_;
   }
   const bool given = description_.data != "mnist";
@@ -87,11 +89,14 @@ std::vector<double> Predictor::predict(const std::string& image) {
   const data::BatchView inputs = program.inputs();
   if (image.starts_with(kMnistPrefix)) {
     const std::string_view text = std::string_view(image).substr(kMnistPrefix.size());
-    const data::Dataset& data = test_data();
     int64_t index = -1;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-    if (error != std::errc() || end != text.data() + text.size() || index < 0 ||
-        index >= data.size()) {
+    if (error != std::errc() || end != text.data() + text.size() || index < 0) {
+      fail_request("{}: expected mnist:INDEX with an index from 0 on, found '{}'", image, text);
+    }
+    if (description_.data == "random") description_.data = "mnist";
+    const data::Dataset& data = test_data();
+    if (index >= data.size()) {
       fail_request("{}: expected mnist:INDEX with an index from 0 to {}, found '{}'", image,
                    data.size() - 1, text);
     }

@@ -13,6 +13,7 @@ namespace syrtos::train {
 namespace {
 
 constexpr int64_t kMaxThreads = 1024;
+constexpr int64_t kMaxCount = 1000000000;  // products of two stay far from overflow
 
 void require(bool condition, std::string_view option, std::string_view expected, auto found) {
   if (!condition) fail_request("{}: expected {}, found {}", option, expected, found);
@@ -21,9 +22,11 @@ void require(bool condition, std::string_view option, std::string_view expected,
 void check_numbers(const Job& job) {
   require(job.classes >= 1 || job.classes == kUnset, "--classes", "1 or more", job.classes);
   require(job.batch >= 1, "--batch", "1 or more", job.batch);
-  require(job.epochs >= 1, "--epochs", "1 or more", job.epochs);
-  require(job.steps >= 0, "--steps", "0 (no limit) or more", job.steps);
-  require(job.samples >= 1, "--samples", "1 or more", job.samples);
+  require(job.epochs >= 1 && job.epochs <= kMaxCount, "--epochs", "1 to 1000000000", job.epochs);
+  require(job.steps >= 0 && job.steps <= kMaxCount, "--steps", "0 (no limit) to 1000000000",
+          job.steps);
+  require(job.samples >= 1 && job.samples <= kMaxCount, "--samples", "1 to 1000000000",
+          job.samples);
   require(job.threads >= 0 && job.threads <= kMaxThreads, "--threads", "0 (all cores) to 1024",
           job.threads);
   require(job.seed >= 0, "--seed", "0 or more", job.seed);
@@ -65,10 +68,17 @@ ImageSize parse_image_size(std::string_view text) {
   return {numbers[0], numbers[1], numbers[2]};
 }
 
-Shape ImageSize::shape_for(const nn::ModelInfo& network) const {
-  return {channels > 0 ? channels : network.channels, height > 0 ? height : network.height,
-          width > 0 ? width : network.width};
+Shape ImageSize::shape_or(const Shape& open) const {
+  return {channels > 0 ? channels : open[0], height > 0 ? height : open[1],
+          width > 0 ? width : open[2]};
 }
+
+Shape ImageSize::shape_for(const nn::ModelInfo& network) const {
+  return shape_or({network.channels, network.height, network.width});
+}
+
+int64_t random_test_samples(int64_t samples) { return std::max<int64_t>(1, samples / 8); }
+uint64_t random_test_seed(uint64_t seed) { return ~seed; }
 
 nn::ModelOptions ResolvedJob::model_options(bool training) const {
   return {.batch = job.batch,
@@ -110,7 +120,8 @@ ResolvedJob resolve(Job job, const CpuInfo& cpu, const std::filesystem::path& da
     const auto make = [&](int64_t samples, uint64_t key) {
       return std::make_unique<data::RandomDataset>(samples, resolved.image, job.classes, key);
     };
-    resolved.data = {make(job.samples, seed), make(std::max<int64_t>(1, job.samples / 8), ~seed)};
+    resolved.data = {make(job.samples, seed),
+                     make(random_test_samples(job.samples), random_test_seed(seed))};
   } else {
     const bool given = job.data != "mnist";
     std::error_code ignored;
@@ -121,9 +132,10 @@ ResolvedJob resolve(Job job, const CpuInfo& cpu, const std::filesystem::path& da
     resolved.data = data::open_mnist(
         given ? std::optional<std::filesystem::path>(job.data) : std::nullopt, data_home);
     resolved.image = resolved.data.train->image_shape();
-    if (size.height > 0 && (size.height != resolved.image[1] || size.width != resolved.image[2])) {
-      fail_request("--input: the images of {} are {}x{}, found {}x{}: leave --input out", job.data,
-                   resolved.image[1], resolved.image[2], size.height, size.width);
+    const Shape asked = size.shape_or(resolved.image);
+    if (!(asked == resolved.image)) {
+      fail_request("--input: the images of {} are {}, found {}: leave --input out", job.data,
+                   to_string(resolved.image), to_string(asked));
     }
     const int64_t classes = resolved.data.train->classes();
     if (job.classes == kUnset) job.classes = classes;
@@ -132,7 +144,7 @@ ResolvedJob resolve(Job job, const CpuInfo& cpu, const std::filesystem::path& da
                    classes, job.classes, classes);
     }
   }
-  job.input = fmt::format("{}x{}", resolved.image[1], resolved.image[2]);
+  job.input = fmt::format("{}x{}x{}", resolved.image[0], resolved.image[1], resolved.image[2]);
   if (job.batch > resolved.data.train->size()) {
     fail_request(
         "--batch: the training data has {} samples, found a batch of {}: use a smaller one",

@@ -14,10 +14,15 @@ struct ImageSize {
   int64_t height = 0;
   int64_t width = 0;
 
-  /// [channels, height, width], with the network's own where nothing was said.
+  /// [channels, height, width], with those of `open` (or the network's own) where nothing was said.
+  Shape shape_or(const Shape& open) const;
   Shape shape_for(const nn::ModelInfo& network) const;
 };
 ImageSize parse_image_size(std::string_view text);
+
+/// How many test samples go with random training data, and from which seed.
+int64_t random_test_samples(int64_t samples);
+uint64_t random_test_seed(uint64_t seed);
 
 /// A job in which nothing is open any more, and the data it is about.
 struct ResolvedJob {

@@ -22,22 +22,12 @@ std::string slot_key(const std::string& slot, const std::string& name) {
 // The optimizer's slots lie as the weights do.
 Tensor unpack(const ParameterSlot& slot, const float* arena) {
   Tensor plain({DType::f32, slot.type.shape});
-  const float* packed = arena + slot.offset;
-  if (slot.layout.kind == ops::Layout::Kind::opaque) {
-    slot.layout.opaque->unpack(packed, plain.as<float>());
-  } else {
-    std::memcpy(plain.data(), packed, slot.elements * sizeof(float));
-  }
+  ops::unpack(slot.layout, slot.type.shape, arena + slot.offset, plain.as<float>());
   return plain;
 }
 
 void pack(const ParameterSlot& slot, const Tensor& plain, float* arena) {
-  float* packed = arena + slot.offset;
-  if (slot.layout.kind == ops::Layout::Kind::opaque) {
-    slot.layout.opaque->pack(plain.as<float>(), packed);
-  } else {
-    std::memcpy(packed, plain.data(), slot.elements * sizeof(float));
-  }
+  ops::pack(slot.layout, slot.type.shape, plain.as<float>(), arena + slot.offset);
 }
 
 Tensor read_tensor(CheckpointReader& checkpoint, const std::string& key, const Shape& shape) {
@@ -77,6 +67,7 @@ void save_snapshot(const std::filesystem::path& file, const ResolvedJob& resolve
       {"precision", job.precision},
       {"optimizer", job.optimizer},
       {"seed", job.seed},
+      {"random_samples", job.samples},
       {"step", position.step},
       {"epoch", position.epoch},
       {"step_in_epoch", position.step_in_epoch},
@@ -154,6 +145,8 @@ NetworkDescription describe(const CheckpointReader& checkpoint) {
   NetworkDescription description;
   description.network = field(checkpoint, "network", std::string("lenet5"));
   description.data = field(checkpoint, "data", std::string("mnist"));
+  description.seed = field(checkpoint, "seed", int64_t{1});
+  description.random_samples = field(checkpoint, "random_samples", int64_t{1});
   const auto image = field(checkpoint, "image", std::vector<int64_t>{1, 28, 28});
   if (image.size() != 3) {
     fail_request("{}: expected an image of 3 extents in the header, found {}",

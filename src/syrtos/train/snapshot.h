@@ -28,6 +28,8 @@ struct NetworkDescription {
   std::string network;
   nn::ModelOptions options;  ///< batch and precision are the reader's choice
   std::string data;          ///< what it was trained on, as --data takes it
+  int64_t seed = 1;
+  int64_t random_samples = 1;  ///< of random training data
 };
 
 /// Writes parameters, states, the optimizer's slots and the position, all in plain layout.

@@ -144,6 +144,10 @@ void Trainer::train_step() {
 EpochMetrics Trainer::finish_epoch() {
   const Evaluation test = evaluate(network_.evaluation(), *job_.data.test);
   seconds_.evaluate = test.seconds;
+  if (!std::isfinite(test.loss)) {
+    fail_run("test loss is {} after step {} (epoch {}); try a smaller --lr or --clip", test.loss,
+             position_.step, position_.epoch + 1);
+  }
   EpochMetrics metrics;
   const auto samples = static_cast<double>(position_.samples);
   metrics.epoch = position_.epoch + 1;

@@ -206,6 +206,9 @@ WgradLayout blocked_wgrad_layout(int out_c, int in_c, int kernel_h, int kernel_w
 
 bool conv_wgrad_supported(const ConvWgrad& p) {
   const WgradLayout& l = p.layout;
+  constexpr int64_t kMaxPixels = int64_t{1} << 28;  // counted in int, with room for small factors
+  if (int64_t{p.batch} * p.in_h > kMaxPixels / p.in_w) return false;
+  if (int64_t{p.batch} * p.out_h > kMaxPixels / p.out_w) return false;
   if (p.kernel_h > kWgradMaxKernel || p.kernel_w > kWgradMaxKernel) return false;
   if (l.o_block < 1 || (l.i_pack != 1 && l.i_pack != 2)) return false;
   if (l.padded_o < p.out_c || l.padded_o % l.o_block != 0) return false;

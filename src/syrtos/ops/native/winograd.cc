@@ -189,6 +189,9 @@ bool winograd_supported(const Winograd& p) {
   const WgradLayout& l = p.weights;
   if (p.batch < 1 || p.in_h < 1 || p.in_w < 1 || p.in_c < 1) return false;
   if (p.out_h < 1 || p.out_w < 1 || p.out_c < 1) return false;
+  constexpr int64_t kMaxPixels = int64_t{1} << 28;  // counted in int, with room for small factors
+  if (int64_t{p.batch} * p.in_h > kMaxPixels / p.in_w) return false;
+  if (int64_t{p.batch} * p.out_h > kMaxPixels / p.out_w) return false;
   if (l.o_block < 1 || l.i_pack != 1) return false;
   if (l.padded_o < p.out_c || l.padded_o % l.o_block != 0 || l.padded_i < p.in_c) return false;
   const int64_t last = (l.padded_o / l.o_block - 1) * l.stride_o + (l.padded_i - 1) * l.stride_i +

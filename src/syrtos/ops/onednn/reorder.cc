@@ -1,3 +1,4 @@
+#include <cstring>
 #include <optional>
 
 #include "syrtos/base/error.h"
@@ -34,7 +35,9 @@ class TableReorder : public Kernel {
  public:
   using Tables = std::vector<std::vector<int64_t>>;
 
-  TableReorder(const Tables& from, const Tables& to) : from_(from), to_(to) {
+  /// `clear_bytes`: of a target with padding, which must be zero; else 0.
+  TableReorder(const Tables& from, const Tables& to, size_t clear_bytes)
+      : from_(from), to_(to), clear_bytes_(clear_bytes) {
     inner_from_ = {0};
     inner_to_ = {0};
     for (size_t axis = 1; axis < from.size(); ++axis) {
@@ -48,6 +51,7 @@ class TableReorder : public Kernel {
     target_ = static_cast<float*>(outputs[0]);
   }
   void run(const Step& /*step*/) override {
+    if (clear_bytes_ > 0) std::memset(target_, 0, clear_bytes_);
     const auto outer = static_cast<int64_t>(from_[0].size());
     parallel_for(outer, 1, 2, [&](int64_t begin, int64_t end) {
       for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
@@ -74,6 +78,7 @@ class TableReorder : public Kernel {
   Tables to_;
   std::vector<int64_t> inner_from_;
   std::vector<int64_t> inner_to_;
+  size_t clear_bytes_;
   const float* source_ = nullptr;
   float* target_ = nullptr;
 };
@@ -105,7 +110,9 @@ KernelPlan make_reorder(const std::shared_ptr<Engine>& engine, const TensorType&
     if (const BlockedLayout* form = blocked_form(layout)) return form->offsets();
     return BlockedLayout(describe_weights(dims, DType::f32, layout)).offsets();
   };
-  plan.kernel = std::make_unique<TableReorder>(tables(from), tables(to));
+  const size_t bytes = to.bytes(to_type);
+  const bool padded = bytes > static_cast<size_t>(to_type.bytes());
+  plan.kernel = std::make_unique<TableReorder>(tables(from), tables(to), padded ? bytes : 0);
   return plan;
 }
 
