@@ -5,21 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
+#include <mutex>
 
 #include "syrtos/base/error.h"
-
-// The OpenMP runtime is not instrumented, so ThreadSanitizer does not see that a region's threads
-// start after the fork and end before the join; these calls tell it.
-#if defined(__SANITIZE_THREAD__)
-extern "C" void __tsan_acquire(void* address);
-extern "C" void __tsan_release(void* address);
-#define SYRTOS_TSAN_ACQUIRE(address) __tsan_acquire(address)
-#define SYRTOS_TSAN_RELEASE(address) __tsan_release(address)
-#else
-#define SYRTOS_TSAN_ACQUIRE(address) (void)(address)
-#define SYRTOS_TSAN_RELEASE(address) (void)(address)
-#endif
 
 namespace syrtos {
 
@@ -45,9 +35,37 @@ namespace {
 struct Region {
   void (*body)(void*, int, int);
   void* context;
-  char fork = 0;
-  char join = 0;
+
+  void run() const { body(context, omp_get_thread_num(), omp_get_num_threads()); }
 };
+
+#if defined(__SANITIZE_THREAD__)
+
+// The OpenMP runtime is not instrumented: ThreadSanitizer does not see that a region's threads start
+// after the fork and end before the join. Here both go through atomics, which it does see.
+std::mutex one_region_at_a_time;
+std::atomic<const Region*> forked{nullptr};
+std::atomic<int> joined{0};
+
+void fork(const Region& region, int threads) {
+  const std::lock_guard lock(one_region_at_a_time);
+  forked.store(&region, std::memory_order_release);
+#pragma omp parallel num_threads(threads)
+  {
+    forked.load(std::memory_order_acquire)->run();
+    joined.fetch_add(1, std::memory_order_acq_rel);
+  }
+  joined.load(std::memory_order_acquire);
+}
+
+#else
+
+void fork(const Region& region, int threads) {
+#pragma omp parallel num_threads(threads)
+  region.run();
+}
+
+#endif
 
 }  // namespace
 
@@ -55,18 +73,9 @@ void parallel_run(void (*body)(void* context, int thread, int threads), void* co
   const int threads = omp_in_parallel() != 0 ? 1 : omp_get_max_threads();
   if (threads == 1) {
     body(context, 0, 1);
-    return;
+  } else {
+    fork({body, context}, threads);
   }
-  Region region{body, context};
-  Region* r = &region;
-  SYRTOS_TSAN_RELEASE(&r->fork);
-#pragma omp parallel num_threads(threads) firstprivate(r)
-  {
-    SYRTOS_TSAN_ACQUIRE(&r->fork);
-    r->body(r->context, omp_get_thread_num(), omp_get_num_threads());
-    SYRTOS_TSAN_RELEASE(&r->join);
-  }
-  SYRTOS_TSAN_ACQUIRE(&r->join);
 }
 
 }  // namespace syrtos
