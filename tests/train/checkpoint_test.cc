@@ -4,8 +4,8 @@
 
 #include <cstring>
 
-#include "syrtos/train/crc32.h"
-#include "tests/train/temporary.h"
+#include "syrtos/base/crc32.h"
+#include "tests/support/temporary.h"
 
 namespace syrtos::train {
 namespace {

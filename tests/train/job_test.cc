@@ -5,7 +5,7 @@
 #include "syrtos/train/job_file.h"
 #include "syrtos/train/precision.h"
 #include "syrtos/train/resolve.h"
-#include "tests/train/temporary.h"
+#include "tests/support/temporary.h"
 
 namespace syrtos::train {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "syrtos/train/job_file.h"
 #include "syrtos/train/predict.h"
-#include "tests/train/temporary.h"
+#include "tests/support/temporary.h"
 
 namespace syrtos::train {
 namespace {

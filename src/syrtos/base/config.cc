@@ -16,10 +16,10 @@ std::string variable(const char* name) {
 
 Environment read_environment() {
   Environment environment;
-  const std::string data_home = variable("XDG_DATA_HOME");
-  environment.data_home = !data_home.empty()
-                              ? std::filesystem::path(data_home)
-                              : std::filesystem::path(variable("HOME")) / ".local" / "share";
+  const std::string cache_home = variable("XDG_CACHE_HOME");
+  environment.cache_home = !cache_home.empty()
+                              ? std::filesystem::path(cache_home)
+                              : std::filesystem::path(variable("HOME")) / ".cache";
   environment.colour = variable("NO_COLOR").empty();
   return environment;
 }

@@ -7,7 +7,7 @@ namespace syrtos {
 /// What the environment says. Read once, at the start of the program, and passed on: nothing else
 /// looks at environment variables.
 struct Environment {
-  std::filesystem::path data_home;  ///< $XDG_DATA_HOME, else ~/.local/share
+  std::filesystem::path cache_home;  ///< $XDG_CACHE_HOME, else ~/.cache
   bool colour = true;               ///< NO_COLOR is not set
 };
 

@@ -1,39 +1,77 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
+#include <vector>
 
 #include "syrtos/tensor/dtype.h"
 #include "syrtos/tensor/shape.h"
 
 namespace syrtos::data {
 
-/// Where the samples of a batch are put: images one after the other, channels-last and normalised,
-/// in f32 or bf16, and one label for each.
-struct BatchView {
-  void* images = nullptr;
-  DType dtype = DType::f32;
-  std::span<int32_t> labels;
+/// One sample as it is stored: channels-last values and a label. The memory belongs to the data set
+/// or to the scratch it was read with.
+struct Sample {
+  const void* values = nullptr;  ///< [height, width, channels]
+  DType dtype = DType::u8;       ///< u8 (pictures) or f32 (signals)
+  int64_t channels = 0;
+  int64_t height = 0;  ///< 1 for signals
+  int64_t width = 0;
+  int32_t label = 0;
+
+  int64_t elements() const { return channels * height * width; }
+  const uint8_t* bytes() const { return static_cast<const uint8_t*>(values); }
+  const float* floats() const { return static_cast<const float*>(values); }
 };
 
-/// Images with labels that can be read in any order. Reading is thread-safe and does not allocate.
+/// Memory that a reader uses over and over: after the largest sample nothing is allocated.
+struct Scratch {
+  std::vector<uint8_t> file;    ///< encoded bytes
+  std::vector<uint8_t> values;  ///< decoded ones
+};
+
+/// What is known about a data set without reading a sample.
+struct DatasetInfo {
+  std::string name = {};  ///< "cifar10", or the path it was read from
+  int64_t size = 0;
+  DType dtype = DType::u8;
+  int64_t channels = 0;
+  int64_t height = 0;  ///< 0 when samples differ in size, as width
+  int64_t width = 0;
+  std::vector<std::string> classes = {};  ///< names; label k means classes[k]
+
+  bool same_size() const { return height > 0 && width > 0; }
+  /// [channels, height, width]
+  Shape shape() const { return {channels, height, width}; }
+};
+
+/// Samples that can be read in any order. Both calls are thread-safe.
 class Dataset {
  public:
   virtual ~Dataset() = default;
 
-  virtual std::string name() const = 0;
-  virtual int64_t size() const = 0;
-  /// [channels, height, width]
-  virtual Shape image_shape() const = 0;
-  virtual int64_t classes() const = 0;
-  /// Puts the samples of these indices into the batch, in this order. As many labels as indices.
-  virtual void fill(std::span<const int64_t> indices, const BatchView& batch) const = 0;
+  const DatasetInfo& info() const { return info_; }
+  int64_t size() const { return info_.size; }
+  virtual int32_t label(int64_t index) const = 0;
+  /// 0 <= index < size(). The result is valid until `scratch` is used again. Throws RunError that
+  /// names file, offset, expected and found when a sample turns out to be damaged or gone.
+  virtual Sample read(int64_t index, Scratch& scratch) const = 0;
+
+ protected:
+  DatasetInfo info_;
 };
 
-/// A data set to learn from and one to measure with.
-struct DataPair {
+/// Values become (value - mean) / deviation before they reach the network. For u8 samples both are
+/// in units of 0..255. One number per channel; a single one stands for all channels.
+struct Normalization {
+  std::vector<float> mean;
+  std::vector<float> deviation;
+};
+
+/// A data set to learn from and one to measure with. They share classes.
+struct Splits {
   std::unique_ptr<Dataset> train;
   std::unique_ptr<Dataset> test;
 };

@@ -4,8 +4,8 @@
 #include <array>
 
 #include "syrtos/base/error.h"
-#include "syrtos/base/parallel.h"
 #include "syrtos/data/idx.h"
+#include "syrtos/data/table.h"
 
 namespace syrtos::data {
 
@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::array<const char*, 4> kFiles = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
                                                "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
-constexpr int64_t kLabelHeader = 8;  // bytes before the first label
 
 // The file in its plain or compressed form; empty when there is neither.
 fs::path find_file(const fs::path& directory, const char* name) {
@@ -27,100 +26,65 @@ fs::path find_file(const fs::path& directory, const char* name) {
   return {};
 }
 
-fs::path find_directory(const std::optional<fs::path>& given, const fs::path& data_home) {
-  if (given) {
-    for (const char* name : kFiles) {
-      if (find_file(*given, name).empty()) {
-        fail_request(
-            "no MNIST in {}: expected {} (or .gz), found no such file; "
-            "run tools/bootstrap, which fetches it, or name another --data directory",
-            given->string(), name);
-      }
-    }
-    return *given;
+struct Half {
+  IdxBytes images;
+  std::vector<uint8_t> labels;
+};
+
+Half read_half(const fs::path& directory, const char* images_name, const char* labels_name) {
+  const fs::path images = find_file(directory, images_name);
+  const fs::path labels = find_file(directory, labels_name);
+  Half half = {.images = read_idx(images, 3), .labels = read_idx(labels, 1).values};
+  if (half.images.extents[0] != static_cast<int64_t>(half.labels.size())) {
+    fail_request("{} has {} images but {} has {} labels: expected as many", images.string(),
+                 half.images.extents[0], labels.string(), half.labels.size());
   }
-  std::string tried;
-  for (const fs::path& place : mnist_places(data_home)) {
-    if (has_mnist(place)) return place;
-    tried += (tried.empty() ? "" : ", ") + place.string();
-  }
-  fail_request(
-      "MNIST not found: looked in {}; run tools/bootstrap, which fetches it, "
-      "or say where it is with --data DIR",
-      tried);
+  return half;
 }
 
-std::unique_ptr<Dataset> open(const fs::path& directory, const char* images, const char* labels) {
-  return std::make_unique<Mnist>(find_file(directory, images), find_file(directory, labels));
+std::unique_ptr<Dataset> make_table(Half half, const fs::path& directory, int classes) {
+  DatasetInfo info{.name = directory.string(),
+                   .channels = 1,
+                   .height = half.images.extents[1],
+                   .width = half.images.extents[2]};
+  for (int k = 0; k < classes; ++k) info.classes.push_back(std::to_string(k));
+  return std::make_unique<Table>(std::move(info), std::move(half.images.values),
+                                 std::vector<int32_t>(half.labels.begin(), half.labels.end()));
 }
 
 }  // namespace
-
-Mnist::Mnist(const fs::path& images, const fs::path& labels) {
-  IdxBytes image_file = read_idx(images, 3);
-  IdxBytes label_file = read_idx(labels, 1);
-  if (image_file.extents[0] != label_file.extents[0]) {
-    fail_request("{} has {} images but {} has {} labels: expected as many", images.string(),
-                 image_file.extents[0], labels.string(), label_file.extents[0]);
-  }
-  const auto wrong = std::find_if(label_file.values.begin(), label_file.values.end(),
-                                  [](uint8_t label) { return label > 9; });
-  if (wrong != label_file.values.end()) {
-    fail_request("{}: at offset {} expected a label from 0 to 9, found {}", labels.string(),
-                 kLabelHeader + (wrong - label_file.values.begin()), *wrong);
-  }
-  height_ = image_file.extents[1];
-  width_ = image_file.extents[2];
-  pixels_ = std::move(image_file.values);
-  labels_ = std::move(label_file.values);
-}
-
-void Mnist::fill(std::span<const int64_t> indices, const BatchView& batch) const {
-  SYRTOS_CHECK(batch.labels.size() == indices.size(), "{} {}", batch.labels.size(), indices.size());
-  for (const int64_t sample : indices) {
-    SYRTOS_CHECK(sample >= 0 && sample < size(), "sample {} of {}", sample, size());
-  }
-  const int64_t elements = height_ * width_;
-  // One channel: channels-last is the file's order.
-  const auto fill_as = [&]<typename T>(T* images) {
-    std::array<T, 256> table;
-    for (size_t v = 0; v < table.size(); ++v) {
-      table[v] = T((static_cast<float>(v) / 255.0F - kMean) / kDeviation);
-    }
-    parallel_for(static_cast<int64_t>(indices.size()), 1, 16, [&](int64_t begin, int64_t end) {
-      for (int64_t n = begin; n < end; ++n) {
-        const auto sample = indices[static_cast<size_t>(n)];
-        batch.labels[static_cast<size_t>(n)] = labels_[static_cast<size_t>(sample)];
-        const uint8_t* from = pixels_.data() + sample * elements;
-        T* to = images + n * elements;
-        for (int64_t i = 0; i < elements; ++i) to[i] = table[from[i]];
-      }
-    });
-  };
-  if (batch.dtype == DType::bf16) {
-    fill_as(static_cast<BFloat16*>(batch.images));
-  } else {
-    fill_as(static_cast<float*>(batch.images));
-  }
-}
-
-std::vector<fs::path> mnist_places(const fs::path& data_home) {
-  return {fs::path("build") / "data" / "mnist", data_home / "syrtos" / "mnist"};
-}
 
 bool has_mnist(const fs::path& directory) {
   return std::all_of(kFiles.begin(), kFiles.end(),
                      [&](const char* name) { return !find_file(directory, name).empty(); });
 }
 
-DataPair open_mnist(const std::optional<fs::path>& directory, const fs::path& data_home) {
-  const fs::path place = find_directory(directory, data_home);
-  return {open(place, kFiles[0], kFiles[1]), open(place, kFiles[2], kFiles[3])};
-}
-
-std::unique_ptr<Dataset> open_mnist_test(const std::optional<fs::path>& directory,
-                                         const fs::path& data_home) {
-  return open(find_directory(directory, data_home), kFiles[2], kFiles[3]);
+Splits open_mnist(const fs::path& directory) {
+  for (const char* name : kFiles) {
+    if (find_file(directory, name).empty()) {
+      fail_request("no MNIST in {}: expected {} (or .gz), found no such file", directory.string(),
+                   name);
+    }
+  }
+  Half train = read_half(directory, kFiles[0], kFiles[1]);
+  Half test = read_half(directory, kFiles[2], kFiles[3]);
+  if (train.images.extents[1] != test.images.extents[1] ||
+      train.images.extents[2] != test.images.extents[2]) {
+    fail_request("{}: the training images are {}x{}, the test images {}x{}: expected one size",
+                 directory.string(), train.images.extents[1], train.images.extents[2],
+                 test.images.extents[1], test.images.extents[2]);
+  }
+  const int classes = 1 + *std::max_element(train.labels.begin(), train.labels.end());
+  const auto wrong = std::find_if(test.labels.begin(), test.labels.end(),
+                                  [&](uint8_t label) { return label >= classes; });
+  if (wrong != test.labels.end()) {
+    constexpr int64_t kLabelHeader = 8;  // bytes before the first label
+    fail_request("{}: at offset {} expected a label from 0 to {}, as in training, found {}",
+                 find_file(directory, kFiles[3]).string(),
+                 kLabelHeader + (wrong - test.labels.begin()), classes - 1, *wrong);
+  }
+  return {make_table(std::move(train), directory, classes),
+          make_table(std::move(test), directory, classes)};
 }
 
 }  // namespace syrtos::data

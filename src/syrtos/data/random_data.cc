@@ -1,7 +1,5 @@
 #include "syrtos/data/random_data.h"
 
-#include "syrtos/base/error.h"
-#include "syrtos/base/parallel.h"
 #include "syrtos/base/philox.h"
 
 namespace syrtos::data {
@@ -17,35 +15,45 @@ float to_value(uint32_t word) {
   return (static_cast<float>(word >> 8) * 0x1p-23F - 1.0F) * kRange;
 }
 
+Philox::Key key_of(uint64_t seed) {
+  return {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)};
+}
+
 }  // namespace
 
-RandomDataset::RandomDataset(int64_t size, Shape image_shape, int64_t classes, uint64_t seed)
-    : size_(size), image_shape_(image_shape), classes_(classes), seed_(seed) {}
+RandomDataset::RandomDataset(int64_t size, const Shape& shape, int64_t classes, uint64_t seed)
+    : seed_(seed) {
+  info_ = {.name = "random",
+           .size = size,
+           .dtype = DType::f32,
+           .channels = shape[0],
+           .height = shape[1],
+           .width = shape[2]};
+  for (int64_t k = 0; k < classes; ++k) info_.classes.push_back(std::to_string(k));
+}
 
-void RandomDataset::fill(std::span<const int64_t> indices, const BatchView& batch) const {
-  SYRTOS_CHECK(batch.labels.size() == indices.size(), "{} {}", batch.labels.size(), indices.size());
-  const Philox::Key key = {static_cast<uint32_t>(seed_), static_cast<uint32_t>(seed_ >> 32)};
-  const int64_t elements = image_shape_.elements();
-  const auto put = [&](int64_t at, uint32_t word) {
-    if (batch.dtype == DType::bf16) {
-      static_cast<BFloat16*>(batch.images)[at] = BFloat16(to_value(word));
-    } else {
-      static_cast<float*>(batch.images)[at] = to_value(word);
+int32_t RandomDataset::label(int64_t index) const {
+  const auto word = philox(key_of(seed_), {0, static_cast<uint32_t>(index), 0, kLabels})[0];
+  return static_cast<int32_t>(word % info_.classes.size());
+}
+
+Sample RandomDataset::read(int64_t index, Scratch& scratch) const {
+  const int64_t elements = info_.shape().elements();
+  scratch.values.resize(static_cast<size_t>(elements) * sizeof(float));
+  auto* values = reinterpret_cast<float*>(scratch.values.data());
+  for (int64_t i = 0; i < elements; i += 4) {
+    const auto words = philox(
+        key_of(seed_), {static_cast<uint32_t>(i / 4), static_cast<uint32_t>(index), 0, kImages});
+    for (int64_t k = 0; k < 4 && i + k < elements; ++k) {
+      values[i + k] = to_value(words[static_cast<size_t>(k)]);
     }
-  };
-  parallel_for(static_cast<int64_t>(indices.size()), 1, 2, [&](int64_t begin, int64_t end) {
-    for (int64_t n = begin; n < end; ++n) {
-      const auto sample = static_cast<uint32_t>(indices[static_cast<size_t>(n)]);
-      batch.labels[static_cast<size_t>(n)] = static_cast<int32_t>(
-          philox(key, {0, sample, 0, kLabels})[0] % static_cast<uint64_t>(classes_));
-      for (int64_t i = 0; i < elements; i += 4) {
-        const auto words = philox(key, {static_cast<uint32_t>(i / 4), sample, 0, kImages});
-        for (int64_t k = 0; k < 4 && i + k < elements; ++k) {
-          put(n * elements + i + k, words[static_cast<size_t>(k)]);
-        }
-      }
-    }
-  });
+  }
+  return {.values = values,
+          .dtype = DType::f32,
+          .channels = info_.channels,
+          .height = info_.height,
+          .width = info_.width,
+          .label = label(index)};
 }
 
 }  // namespace syrtos::data

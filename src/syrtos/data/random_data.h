@@ -4,22 +4,17 @@
 
 namespace syrtos::data {
 
-/// Images and labels made of random numbers, for measuring and trying out; nothing is stored.
-/// A sample depends on the seed and its index alone.
+/// Samples and labels made of random numbers, for measuring and trying out; nothing is stored.
+/// A sample depends on the seed and its index alone. Values have mean 0 and deviation 1.
 class RandomDataset : public Dataset {
  public:
-  RandomDataset(int64_t size, Shape image_shape, int64_t classes, uint64_t seed);
+  /// `shape` is [channels, height, width].
+  RandomDataset(int64_t size, const Shape& shape, int64_t classes, uint64_t seed);
 
-  std::string name() const override { return "random"; }
-  int64_t size() const override { return size_; }
-  Shape image_shape() const override { return image_shape_; }
-  int64_t classes() const override { return classes_; }
-  void fill(std::span<const int64_t> indices, const BatchView& batch) const override;
+  int32_t label(int64_t index) const override;
+  Sample read(int64_t index, Scratch& scratch) const override;
 
  private:
-  int64_t size_;
-  Shape image_shape_;
-  int64_t classes_;
   uint64_t seed_;
 };
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "syrtos/base/error.h"
-#include "syrtos/train/crc32.h"
+#include "syrtos/base/crc32.h"
 
 namespace syrtos::train {
 

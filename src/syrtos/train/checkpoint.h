@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "syrtos/tensor/tensor.h"
-#include "syrtos/train/files.h"
+#include "syrtos/base/files.h"
 
 namespace syrtos::train {
 

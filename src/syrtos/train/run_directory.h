@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "syrtos/train/files.h"
+#include "syrtos/base/files.h"
 #include "syrtos/train/job.h"
 #include "syrtos/train/metrics.h"
 

@@ -1,4 +1,4 @@
-#include "syrtos/train/files.h"
+#include "syrtos/base/files.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 #include "syrtos/base/error.h"
 
-namespace syrtos::train {
+namespace syrtos {
 
 namespace {
 
@@ -96,4 +96,4 @@ void LineFile::append(std::string_view line) {
   fail_run("cannot write {}: {}{}", file_.string(), std::strerror(errno), advice());
 }
 
-}  // namespace syrtos::train
+}  // namespace syrtos

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string_view>
 
-namespace syrtos::train {
+namespace syrtos {
 
 /// A file that appears under its name only when it is complete: written beside, brought to disk
 /// and renamed by commit(). Without commit() nothing is left behind, and a file that was there
@@ -46,4 +46,4 @@ class LineFile {
   int descriptor_ = -1;
 };
 
-}  // namespace syrtos::train
+}  // namespace syrtos

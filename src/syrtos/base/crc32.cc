@@ -1,9 +1,9 @@
-#include "syrtos/train/crc32.h"
+#include "syrtos/base/crc32.h"
 
 #include <array>
 #include <cstring>
 
-namespace syrtos::train {
+namespace syrtos {
 
 namespace {
 
@@ -43,4 +43,4 @@ uint32_t crc32(uint32_t crc, const void* data, size_t bytes) {
   return ~crc;
 }
 
-}  // namespace syrtos::train
+}  // namespace syrtos

@@ -11,13 +11,13 @@
 
 #include "syrtos/base/error.h"
 
-namespace syrtos::train {
+namespace syrtos {
 
 /// A test with a directory of its own.
 class TemporaryDirectory : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "syrtos-train-XXXXXX").string();
+    std::string name = (std::filesystem::temp_directory_path() / "syrtos-test-XXXXXX").string();
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     directory_ = name;
   }
@@ -46,4 +46,4 @@ class TemporaryDirectory : public testing::Test {
   std::filesystem::path directory_;
 };
 
-}  // namespace syrtos::train
+}  // namespace syrtos

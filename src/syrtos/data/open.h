@@ -1,0 +1,18 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "syrtos/data/dataset.h"
+
+namespace syrtos::data {
+
+/// Where fetched data sets live: <cache home>/syrtos/data/<name>.
+std::filesystem::path data_directory(const std::filesystem::path& cache_home);
+
+/// Opens what --data names: a data set that was fetched by name ("mnist"), or a file or directory
+/// in any format we know, which is found out from what is there. Throws RequestError that says what
+/// was looked for and what to do.
+Splits open(const std::string& name_or_path, const std::filesystem::path& cache_home);
+
+}  // namespace syrtos::data
