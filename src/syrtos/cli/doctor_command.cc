@@ -13,7 +13,7 @@ namespace syrtos::cli {
 namespace {
 
 int run_doctor(bool as_json, const Context& context) {
-  const train::Diagnosis d = train::examine(context.cpu, context.environment.data_home);
+  const train::Diagnosis d = train::examine(context.cpu, context.environment.cache_home);
   if (as_json) {
     nlohmann::json findings = nlohmann::json::array();
     for (const train::Finding& finding : d.findings) {

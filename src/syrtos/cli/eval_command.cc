@@ -17,7 +17,7 @@ struct Options {
 };
 
 int run_eval(const Options& options, const Context& context) {
-  train::Predictor predictor(options.load, context.cpu, context.environment.data_home);
+  train::Predictor predictor(options.load, context.cpu, context.environment.cache_home);
   const train::Evaluation result = predictor.evaluate_test(context.interrupted);
   if (context.interrupted()) {
     fmt::print(stderr, "interrupted after {} samples\n", result.samples);

@@ -32,7 +32,7 @@ std::vector<size_t> ranked(const std::vector<double>& probabilities) {
 
 int run_predict(Options options, const Context& context) {
   options.load.batch = 1;
-  train::Predictor predictor(options.load, context.cpu, context.environment.data_home);
+  train::Predictor predictor(options.load, context.cpu, context.environment.cache_home);
   nlohmann::json results = nlohmann::json::array();
   for (const std::string& image : options.images) {
     const std::vector<double> probabilities = predictor.predict(image);

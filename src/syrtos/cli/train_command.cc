@@ -81,7 +81,7 @@ int report(const Outcome& outcome, const train::RunDirectory& directory) {
 
 int run_train(const Options& options, const Context& context) {
   train::Trainer trainer(
-      train::resolve(read_job(options), context.cpu, context.environment.data_home));
+      train::resolve(read_job(options), context.cpu, context.environment.cache_home));
   if (options.resume.empty()) {
     trainer.begin();
   } else {

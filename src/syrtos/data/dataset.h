@@ -30,6 +30,7 @@ struct Sample {
 struct Scratch {
   std::vector<uint8_t> file;    ///< encoded bytes
   std::vector<uint8_t> values;  ///< decoded ones
+  std::vector<uint8_t> row;     ///< one row of a picture on its way to a batch
 };
 
 /// What is known about a data set without reading a sample.

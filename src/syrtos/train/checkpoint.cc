@@ -5,8 +5,8 @@
 #include <cstring>
 #include <set>
 
-#include "syrtos/base/error.h"
 #include "syrtos/base/crc32.h"
+#include "syrtos/base/error.h"
 
 namespace syrtos::train {
 

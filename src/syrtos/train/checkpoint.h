@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "syrtos/tensor/tensor.h"
 #include "syrtos/base/files.h"
+#include "syrtos/tensor/tensor.h"
 
 namespace syrtos::train {
 

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "syrtos/base/format.h"
-#include "syrtos/data/mnist.h"
+#include "syrtos/data/open.h"
 #include "syrtos/ops/onednn/backend.h"
 
 namespace syrtos::train {
@@ -13,14 +15,20 @@ namespace {
 
 constexpr int64_t kLittleMemory = int64_t{2} << 30;
 
-Finding look_for_mnist(const std::filesystem::path& data_home) {
-  std::string tried;
-  for (const auto& place : data::mnist_places(data_home)) {
-    if (data::has_mnist(place)) return {true, "MNIST is in " + place.string(), ""};
-    tried += (tried.empty() ? "" : ", ") + place.string();
+Finding look_for_data(const std::filesystem::path& cache_home) {
+  const std::filesystem::path place = data::data_directory(cache_home);
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(place, error)) {
+    if (entry.is_directory(error) && !entry.path().filename().string().starts_with("."))
+      names.push_back(entry.path().filename().string());
   }
-  return {false, "MNIST was not found in " + tried,
-          "run tools/bootstrap, or train on --data random"};
+  std::sort(names.begin(), names.end());
+  if (!names.empty()) {
+    return {true, fmt::format("data in {}: {}", place.string(), fmt::join(names, ", ")), ""};
+  }
+  return {false, "no data in " + place.string(),
+          "run: syrtos data get mnist, or train on --data random"};
 }
 
 Finding look_at_runs() {
@@ -32,7 +40,7 @@ Finding look_at_runs() {
 
 }  // namespace
 
-Diagnosis examine(const CpuInfo& cpu, const std::filesystem::path& data_home) {
+Diagnosis examine(const CpuInfo& cpu, const std::filesystem::path& cache_home) {
   Diagnosis result;
   result.cpu = cpu;
   result.isa = best_isa();
@@ -50,7 +58,7 @@ Diagnosis examine(const CpuInfo& cpu, const std::filesystem::path& data_home) {
   } else {
     result.findings.push_back({true, "memory: " + memory, ""});
   }
-  result.findings.push_back(look_for_mnist(data_home));
+  result.findings.push_back(look_for_data(cache_home));
   result.findings.push_back(look_at_runs());
   return result;
 }

@@ -25,6 +25,6 @@ struct Diagnosis {
 };
 
 /// Looks at the machine and at what training needs. Changes nothing.
-Diagnosis examine(const CpuInfo& cpu, const std::filesystem::path& data_home);
+Diagnosis examine(const CpuInfo& cpu, const std::filesystem::path& cache_home);
 
 }  // namespace syrtos::train

@@ -3,9 +3,10 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string_view>
 #include <vector>
 
-#include "syrtos/data/dataset.h"
+#include "syrtos/data/loader.h"
 #include "syrtos/train/network.h"
 
 namespace syrtos::train {
@@ -13,13 +14,32 @@ namespace syrtos::train {
 struct Evaluation {
   double loss = 0;  ///< mean cross-entropy
   double accuracy = 0;
+  double top5 = 0;  ///< share of samples whose class is among the five most probable
   int64_t samples = 0;
   double seconds = 0;
 };
 
-/// Runs the program over the whole data set; the last batch is filled up and only its real samples
-/// count. `should_stop` is asked between batches and ends it early.
-Evaluation evaluate(NetworkProgram& network, const data::Dataset& data,
+/// One way of looking at a test sample, and how much its logits count.
+struct View {
+  data::Placement placement;
+  float weight = 1;
+};
+
+/// none: the sample as it is; flip: also mirrored; flip+shift: both, also moved by a pixel up and
+/// left, and down and right, which together count as much as the first two. Throws RequestError.
+std::vector<View> parse_views(std::string_view name);
+
+/// What is measured on, and how.
+struct TestData {
+  const data::Dataset& data;
+  const data::Transform& transform;
+  std::vector<View> views;
+  int prefetch = 4;
+};
+
+/// Runs the program over the whole data set, once for each view, and averages the logits.
+/// `should_stop` is asked between batches and ends it early.
+Evaluation evaluate(NetworkProgram& network, const TestData& test,
                     const std::function<bool()>& should_stop = {});
 
 /// Index of the largest; the first of equals.
@@ -27,6 +47,9 @@ int64_t argmax(std::span<const float> values);
 
 /// How many rows of [labels.size(), classes] have their largest value at the label.
 int64_t count_correct(std::span<const float> logits, std::span<const int32_t> labels);
+
+/// Whether fewer than `k` values are larger than the label's.
+bool among_top(std::span<const float> logits, int32_t label, int k);
 
 /// Softmax of one row, in double precision.
 std::vector<double> probabilities(std::span<const float> logits);

@@ -26,8 +26,12 @@ struct Job {
   std::string input =
       "auto";  ///< "32", "48x64", "3x48x64"; auto: the data's images, or the network's default
 
-  std::string data = "mnist";  ///< mnist, random, or a directory with MNIST's files
-  int64_t samples = 1024;      ///< of random data
+  std::string data = "mnist";       ///< a data set's name, random, or a path
+  int64_t samples = 1024;           ///< of random data
+  std::string augment = "none";     ///< how training samples are varied, see data/augment.h
+  std::string remainder = "short";  ///< of an epoch: short, drop or pad
+  int64_t prefetch = 4;             ///< batches prepared ahead
+  std::string cache = "auto";       ///< of decoded pictures: auto, none, memory or disk
 
   int64_t batch = 64;
   int64_t epochs = 1;
@@ -54,6 +58,10 @@ struct Job {
   double factor = 0.1;
   double floor = 0;
   double peak = 0.3;
+
+  std::string views = "none";    ///< of each test sample: none, flip or flip+shift
+  int64_t evaluate_every = 1;    ///< epochs; the last one is always evaluated
+  int64_t checkpoint_every = 0;  ///< steps; 0: after each epoch only
 
   int64_t patience = 0;  ///< epochs without improvement after which the run ends; 0: never
   std::string metric = "accuracy";

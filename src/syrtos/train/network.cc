@@ -69,7 +69,7 @@ std::span<const float> NetworkProgram::logits() const {
   return {logits_, static_cast<size_t>(batch_ * classes_)};
 }
 
-Network::Network(const std::string& name, nn::ModelOptions options, Use use)
+Network::Network(const std::string& name, nn::ModelOptions options, Use use, int64_t short_batch)
     : backend_(ops::onednn::make_backend()), parameters_(std::make_shared<graph::Parameters>()) {
   options.training = use != Use::evaluation;
   model_ = nn::build_model(name, options);
@@ -77,13 +77,27 @@ Network::Network(const std::string& name, nn::ModelOptions options, Use use)
     evaluation_ = compiled(model_.graph, *backend_, parameters_);
     return;
   }
-  graph::Graph graph = model_.graph;
-  graph::add_gradients(graph, model_.loss);
-  training_ = compiled(std::move(graph), *backend_, parameters_);
+  const auto compile_training = [&](const nn::Model& model) {
+    graph::Graph graph = model.graph;
+    graph::add_gradients(graph, model.loss);
+    return compiled(std::move(graph), *backend_, parameters_);
+  };
+  training_ = compile_training(model_);
+  if (short_batch > 0) {
+    nn::ModelOptions fewer = options;
+    fewer.batch = short_batch;
+    short_training_ = compile_training(nn::build_model(name, fewer));
+  }
   if (use == Use::both) {
     options.training = false;
     evaluation_ = compiled(nn::build_model(name, options).graph, *backend_, parameters_);
   }
+}
+
+NetworkProgram& Network::training(int64_t samples) {
+  if (training_->batch() == samples) return *training_;
+  SYRTOS_CHECK(short_training_ && short_training_->batch() == samples, "{} samples", samples);
+  return *short_training_;
 }
 
 void Network::initialize(uint64_t seed) { nn::initialize_parameters(model_, seed, *parameters_); }
@@ -92,6 +106,7 @@ int64_t Network::bytes() const {
   size_t total = parameters_->weights().size_bytes() + parameters_->gradients().size_bytes() +
                  parameters_->working().size_bytes() + parameters_->state().size_bytes();
   if (training_) total += training_->program().arena_bytes();
+  if (short_training_) total += short_training_->program().arena_bytes();
   if (evaluation_) total += evaluation_->program().arena_bytes();
   return static_cast<int64_t>(total);
 }

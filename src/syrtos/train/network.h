@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "syrtos/data/dataset.h"
+#include "syrtos/data/loader.h"
 #include "syrtos/graph/program.h"
 #include "syrtos/nn/model.h"
 #include "syrtos/ops/backend.h"
@@ -40,11 +40,14 @@ class Network {
  public:
   enum class Use { training, evaluation, both };
 
-  /// Builds, adds gradients, optimises and compiles. Throws RequestError when the network does not
-  /// take the options or a batch does not fit in memory.
-  Network(const std::string& name, nn::ModelOptions options, Use use);
+  /// Builds, adds gradients, optimises and compiles. With `short_batch` above 0 a second training
+  /// program takes so many samples: the last ones of an epoch. Throws RequestError when the network
+  /// does not take the options or a batch does not fit in memory.
+  Network(const std::string& name, nn::ModelOptions options, Use use, int64_t short_batch = 0);
 
   NetworkProgram& training() { return *training_; }
+  /// The one that takes so many samples.
+  NetworkProgram& training(int64_t samples);
   NetworkProgram& evaluation() { return *evaluation_; }
   graph::Parameters& parameters() { return *parameters_; }
   const graph::Parameters& parameters() const { return *parameters_; }
@@ -59,6 +62,7 @@ class Network {
   nn::Model model_;
   std::shared_ptr<graph::Parameters> parameters_;
   std::optional<NetworkProgram> training_;
+  std::optional<NetworkProgram> short_training_;
   std::optional<NetworkProgram> evaluation_;
 };
 

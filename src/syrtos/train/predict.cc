@@ -4,25 +4,25 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
-#include "syrtos/data/mnist.h"
+#include "syrtos/data/open.h"
 #include "syrtos/data/pnm.h"
-#include "syrtos/data/random_data.h"
 #include "syrtos/train/resolve.h"
 #include "syrtos/train/run_directory.h"
 
 namespace syrtos::train {
 
 namespace {
-constexpr std::string_view kMnistPrefix = "mnist:";
+constexpr std::string_view kTestPrefix = "test:";
 }  // namespace
 
 Predictor::Predictor(const LoadOptions& options, const CpuInfo& cpu,
-                     std::filesystem::path data_home)
-    : checkpoint_(find_checkpoint(options.checkpoint)), data_home_(std::move(data_home)) {
+                     std::filesystem::path cache_home)
+    : checkpoint_(find_checkpoint(options.checkpoint)), cache_home_(std::move(cache_home)) {
   if (options.batch < 1) fail_request("--batch: expected 1 or more, found {}", options.batch);
   if (options.threads < 0 || options.threads > 1024) {
     fail_request("--threads: expected 0 (all cores) to 1024, found {}", options.threads);
   }
+  views_ = parse_views(options.views);
   CheckpointReader reader(checkpoint_);
   description_ = describe(reader);
   if (!options.data.empty()) description_.data = options.data;
@@ -42,69 +42,70 @@ const data::Dataset& Predictor::test_data() {
   const nn::ModelOptions& options = description_.options;
   const Shape image = {options.channels, options.height, options.width};
   if (description_.data == "random") {
-    test_ = std::make_unique<data::RandomDataset>(
-        random_test_samples(description_.random_samples), image, options.classes,
-        random_test_seed(static_cast<uint64_t>(description_.seed)));
+    test_ = random_splits(description_.random_samples, image, options.classes,
+                          static_cast<uint64_t>(description_.seed))
+                .test;
     return *test_;
   }
-  const bool given = description_.data != "mnist";
-  test_ = data::open_mnist_test(
-      given ? std::optional<std::filesystem::path>(description_.data) : std::nullopt, data_home_);
-  if (!(test_->image_shape() == image) || test_->classes() > options.classes) {
+  test_ = data::open(description_.data, cache_home_).test;
+  const data::DatasetInfo& info = test_->info();
+  if (!(info.shape() == image) || static_cast<int64_t>(info.classes.size()) > options.classes) {
     fail_request("{} was trained on images of {} in {} classes, {} has {} in {}",
                  checkpoint_.string(), to_string(image), options.classes, description_.data,
-                 to_string(test_->image_shape()), test_->classes());
+                 to_string(info.shape()), info.classes.size());
   }
   return *test_;
 }
 
 Evaluation Predictor::evaluate_test(const std::function<bool()>& should_stop) {
-  return evaluate(network_->evaluation(), test_data(), should_stop);
+  const data::Dataset& data = test_data();
+  const data::Transform transform(data.info(), data.info().shape(), description_.normalization, {},
+                                  precision_.dtype);
+  return evaluate(network_->evaluation(), {data, transform, views_}, should_stop);
 }
 
-void Predictor::fill_from_file(const std::string& file) {
-  const data::Picture picture = data::read_pnm(file);
+data::Sample Predictor::test_sample(const std::string& image, std::string_view text) {
+  int64_t index = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+  if (error != std::errc() || end != text.data() + text.size() || index < 0) {
+    fail_request("{}: expected test:INDEX with an index from 0 on, found '{}'", image, text);
+  }
+  const data::Dataset& data = test_data();
+  if (index >= data.size()) {
+    fail_request("{}: expected test:INDEX with an index from 0 to {}, found '{}'", image,
+                 data.size() - 1, text);
+  }
+  return data.read(index, scratch_);
+}
+
+void Predictor::put(const data::Sample& sample) {
   const nn::ModelOptions& options = description_.options;
-  if (picture.channels != options.channels || picture.height != options.height ||
-      picture.width != options.width) {
-    fail_request(
-        "{}: {} takes images of {}x{} with {} channels, found {}x{} with {}: scale it first", file,
-        description_.network, options.height, options.width, options.channels, picture.height,
-        picture.width, picture.channels);
-  }
-  const data::BatchView inputs = network_->evaluation().inputs();
-  for (size_t i = 0; i < picture.pixels.size(); ++i) {
-    const float value = (static_cast<float>(picture.pixels[i]) / 255.0F - data::Mnist::kMean) /
-                        data::Mnist::kDeviation;
-    if (inputs.dtype == DType::bf16) {
-      static_cast<BFloat16*>(inputs.images)[i] = BFloat16(value);
-    } else {
-      static_cast<float*>(inputs.images)[i] = value;
-    }
-  }
+  const Shape image = {options.channels, options.height, options.width};
+  const data::DatasetInfo like{
+      .channels = sample.channels, .height = sample.height, .width = sample.width};
+  const data::Transform transform(like, image, description_.normalization, {}, precision_.dtype);
+  transform.apply(sample, data::Placement{}, network_->evaluation().inputs().images, scratch_);
 }
 
 std::vector<double> Predictor::predict(const std::string& image) {
-  NetworkProgram& program = network_->evaluation();
-  const data::BatchView inputs = program.inputs();
-  if (image.starts_with(kMnistPrefix)) {
-    const std::string_view text = std::string_view(image).substr(kMnistPrefix.size());
-    int64_t index = -1;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-    if (error != std::errc() || end != text.data() + text.size() || index < 0) {
-      fail_request("{}: expected mnist:INDEX with an index from 0 on, found '{}'", image, text);
-    }
-    if (description_.data == "random") description_.data = "mnist";
-    const data::Dataset& data = test_data();
-    if (index >= data.size()) {
-      fail_request("{}: expected mnist:INDEX with an index from 0 to {}, found '{}'", image,
-                   data.size() - 1, text);
-    }
-    const std::vector<int64_t> indices = {index};
-    data.fill(indices, {inputs.images, inputs.dtype, inputs.labels.first(1)});
+  if (image.starts_with(kTestPrefix)) {
+    put(test_sample(image, std::string_view(image).substr(kTestPrefix.size())));
   } else {
-    fill_from_file(image);
+    const data::Picture picture = data::read_pnm(image);
+    const nn::ModelOptions& options = description_.options;
+    if (picture.channels != options.channels || picture.height != options.height ||
+        picture.width != options.width) {
+      fail_request(
+          "{}: {} takes images of {}x{} with {} channels, found {}x{} with {}: scale it first",
+          image, description_.network, options.height, options.width, options.channels,
+          picture.height, picture.width, picture.channels);
+    }
+    put({.values = picture.pixels.data(),
+         .channels = picture.channels,
+         .height = picture.height,
+         .width = picture.width});
   }
+  NetworkProgram& program = network_->evaluation();
   program.program().run({});
   return probabilities(program.logits().first(static_cast<size_t>(program.classes())));
 }

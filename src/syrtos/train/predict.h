@@ -18,16 +18,17 @@ struct LoadOptions {
   std::string precision = "auto";
   int64_t threads = 0;
   int64_t batch = 64;
+  std::string views = "none";
 };
 
 /// A trained network, ready to run forward.
 class Predictor {
  public:
-  Predictor(const LoadOptions& options, const CpuInfo& cpu, std::filesystem::path data_home);
+  Predictor(const LoadOptions& options, const CpuInfo& cpu, std::filesystem::path cache_home);
 
   /// Over the test data.
   Evaluation evaluate_test(const std::function<bool()>& should_stop = {});
-  /// Of one image: a PGM or PPM file, or "mnist:INDEX" for an image of MNIST's test set.
+  /// Of one image: a picture file, or "test:INDEX" for a sample of the test data.
   std::vector<double> predict(const std::string& image);
 
   const std::filesystem::path& checkpoint() const { return checkpoint_; }
@@ -36,14 +37,17 @@ class Predictor {
 
  private:
   const data::Dataset& test_data();
-  void fill_from_file(const std::string& file);
+  data::Sample test_sample(const std::string& image, std::string_view index);
+  void put(const data::Sample& sample);
 
   std::filesystem::path checkpoint_;
-  std::filesystem::path data_home_;
+  std::filesystem::path cache_home_;
   NetworkDescription description_;
   Precision precision_;
   std::unique_ptr<Network> network_;
   std::unique_ptr<data::Dataset> test_;
+  std::vector<View> views_;
+  data::Scratch scratch_;
 };
 
 }  // namespace syrtos::train

@@ -83,11 +83,11 @@ class Probe {
 
  private:
   void fill(const nn::ModelOptions& options) {
-    const data::RandomDataset data(options.batch, {options.channels, options.height, options.width},
-                                   options.classes, 1);
-    std::vector<int64_t> indices(static_cast<size_t>(options.batch));
-    std::iota(indices.begin(), indices.end(), int64_t{0});
-    data.fill(indices, network_.training().inputs());
+    const Shape image = {options.channels, options.height, options.width};
+    const data::RandomDataset data(options.batch, image, options.classes, 1);
+    const data::Transform transform(data.info(), image, {{0}, {1}}, {}, options.dtype);
+    data::Loader(data, transform, {.batch = options.batch, .training = false, .prefetch = 0})
+        .next(network_.training().inputs());
   }
 
   Network network_;

@@ -5,7 +5,8 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
-#include "syrtos/data/mnist.h"
+#include "syrtos/data/normalization.h"
+#include "syrtos/data/open.h"
 #include "syrtos/data/random_data.h"
 
 namespace syrtos::train {
@@ -38,6 +39,11 @@ void check_numbers(const Job& job) {
   require(job.every >= 0, "--schedule-every", "0 (a third of the run) or more", job.every);
   require(job.patience >= 0 && job.patience <= 1000000, "--early-stop", "0 (never) or more epochs",
           job.patience);
+  require(job.prefetch >= 0 && job.prefetch <= 1024, "--prefetch", "0 (none) to 1024 batches",
+          job.prefetch);
+  require(job.evaluate_every >= 1, "--evaluate-every", "1 epoch or more", job.evaluate_every);
+  require(job.checkpoint_every >= 0, "--checkpoint-every", "0 (each epoch) or more steps",
+          job.checkpoint_every);
   require(job.min_delta >= 0, "--early-stop-delta", "0 or more", job.min_delta);
 }
 
@@ -77,8 +83,19 @@ Shape ImageSize::shape_for(const nn::ModelInfo& network) const {
   return shape_or({network.channels, network.height, network.width});
 }
 
-int64_t random_test_samples(int64_t samples) { return std::max<int64_t>(1, samples / 8); }
-uint64_t random_test_seed(uint64_t seed) { return ~seed; }
+data::Splits random_splits(int64_t samples, const Shape& image, int64_t classes, uint64_t seed) {
+  return {std::make_unique<data::RandomDataset>(samples, image, classes, seed),
+          std::make_unique<data::RandomDataset>(std::max<int64_t>(1, samples / 8), image, classes,
+                                                ~seed)};
+}
+
+int64_t ResolvedJob::steps_per_epoch() const {
+  return data::steps_left(data.train->size(), 0, job.batch, 1, remainder);
+}
+
+int64_t ResolvedJob::short_batch() const {
+  return remainder == data::Remainder::short_batch ? data.train->size() % job.batch : 0;
+}
 
 nn::ModelOptions ResolvedJob::model_options(bool training) const {
   return {.batch = job.batch,
@@ -92,10 +109,52 @@ nn::ModelOptions ResolvedJob::model_options(bool training) const {
           .shortcut = parse_shortcut(job.shortcut)};
 }
 
-ResolvedJob resolve(Job job, const CpuInfo& cpu, const std::filesystem::path& data_home) {
+namespace {
+
+// Everything about the data that the job leaves open.
+void resolve_data(ResolvedJob& resolved, Job& job, const nn::ModelInfo& network,
+                  const std::filesystem::path& cache_home) {
+  const ImageSize size = parse_image_size(job.input);
+  resolved.augment = data::parse_augment(job.augment);
+  job.augment = data::to_string(resolved.augment);
+  resolved.remainder = data::parse_remainder(job.remainder);
+  resolved.views = parse_views(job.views);
+  if (job.data == "random") {
+    resolved.image = size.shape_for(network);
+    if (job.classes == kUnset) job.classes = network.classes;
+    resolved.data =
+        random_splits(job.samples, resolved.image, job.classes, static_cast<uint64_t>(job.seed));
+    resolved.normalization = {{0}, {1}};
+  } else {
+    resolved.data = data::open(job.data, cache_home);
+    const data::DatasetInfo& info = resolved.data.train->info();
+    resolved.image = size.shape_or(info.shape());
+    if (!(resolved.image == info.shape())) {
+      fail_request("--input: the images of {} are {}, found {}: leave --input out", job.data,
+                   to_string(info.shape()), to_string(resolved.image));
+    }
+    const auto classes = static_cast<int64_t>(info.classes.size());
+    if (job.classes == kUnset) job.classes = classes;
+    if (job.classes < classes) {
+      fail_request("--classes: {} has labels of {} classes, found {}: use {} or more", job.data,
+                   classes, job.classes, classes);
+    }
+    resolved.normalization = data::measure_normalization(*resolved.data.train);
+  }
+  job.input = fmt::format("{}x{}x{}", resolved.image[0], resolved.image[1], resolved.image[2]);
+  const int64_t samples = resolved.data.train->size();
+  if (job.batch > samples) {
+    fail_request(
+        "--batch: the training data has {} samples, found a batch of {}: use a smaller one",
+        samples, job.batch);
+  }
+}
+
+}  // namespace
+
+ResolvedJob resolve(Job job, const CpuInfo& cpu, const std::filesystem::path& cache_home) {
   const nn::ModelInfo& network = nn::model_info(job.network);
   parse_shortcut(job.shortcut);
-  const ImageSize size = parse_image_size(job.input);
   check_numbers(job);
   if (job.metric != "accuracy" && job.metric != "loss") {
     fail_request("unknown metric '{}'{}", job.metric, suggestion(job.metric, {"accuracy", "loss"}));
@@ -112,49 +171,13 @@ ResolvedJob resolve(Job job, const CpuInfo& cpu, const std::filesystem::path& da
   resolved.precision = choose_precision(job.precision, cpu);
   job.precision = to_string(resolved.precision.dtype);
   if (job.threads == 0) job.threads = cpu.cores;
-
-  if (job.data == "random") {
-    resolved.image = size.shape_for(network);
-    if (job.classes == kUnset) job.classes = network.classes;
-    const auto seed = static_cast<uint64_t>(job.seed);
-    const auto make = [&](int64_t samples, uint64_t key) {
-      return std::make_unique<data::RandomDataset>(samples, resolved.image, job.classes, key);
-    };
-    resolved.data = {make(job.samples, seed),
-                     make(random_test_samples(job.samples), random_test_seed(seed))};
-  } else {
-    const bool given = job.data != "mnist";
-    std::error_code ignored;
-    if (given && !std::filesystem::is_directory(job.data, ignored)) {
-      fail_request("--data: expected mnist, random or a directory, found '{}', which is none",
-                   job.data);
-    }
-    resolved.data = data::open_mnist(
-        given ? std::optional<std::filesystem::path>(job.data) : std::nullopt, data_home);
-    resolved.image = resolved.data.train->image_shape();
-    const Shape asked = size.shape_or(resolved.image);
-    if (!(asked == resolved.image)) {
-      fail_request("--input: the images of {} are {}, found {}: leave --input out", job.data,
-                   to_string(resolved.image), to_string(asked));
-    }
-    const int64_t classes = resolved.data.train->classes();
-    if (job.classes == kUnset) job.classes = classes;
-    if (job.classes < classes) {
-      fail_request("--classes: {} has labels of {} classes, found {}: use {} or more", job.data,
-                   classes, job.classes, classes);
-    }
-  }
-  job.input = fmt::format("{}x{}x{}", resolved.image[0], resolved.image[1], resolved.image[2]);
-  if (job.batch > resolved.data.train->size()) {
-    fail_request(
-        "--batch: the training data has {} samples, found a batch of {}: use a smaller one",
-        resolved.data.train->size(), job.batch);
-  }
-  if (job.every == 0) {
-    const int64_t steps = resolved.data.train->size() / job.batch * job.epochs;
-    job.every = std::max<int64_t>(1, (job.steps > 0 ? std::min(steps, job.steps) : steps) / 3);
-  }
+  resolve_data(resolved, job, network, cache_home);
   resolved.job = std::move(job);
+  if (resolved.job.every == 0) {
+    const int64_t steps = resolved.steps_per_epoch() * resolved.job.epochs;
+    const int64_t limit = resolved.job.steps;
+    resolved.job.every = std::max<int64_t>(1, (limit > 0 ? std::min(steps, limit) : steps) / 3);
+  }
   return resolved;
 }
 

@@ -2,7 +2,10 @@
 
 #include <filesystem>
 
+#include "syrtos/data/augment.h"
 #include "syrtos/data/dataset.h"
+#include "syrtos/data/order.h"
+#include "syrtos/train/evaluate.h"
 #include "syrtos/train/job.h"
 #include "syrtos/train/precision.h"
 
@@ -20,22 +23,28 @@ struct ImageSize {
 };
 ImageSize parse_image_size(std::string_view text);
 
-/// How many test samples go with random training data, and from which seed.
-int64_t random_test_samples(int64_t samples);
-uint64_t random_test_seed(uint64_t seed);
+/// Random data to train on, and an eighth as much, from another seed, to measure with.
+data::Splits random_splits(int64_t samples, const Shape& image, int64_t classes, uint64_t seed);
 
 /// A job in which nothing is open any more, and the data it is about.
 struct ResolvedJob {
   Job job;
   Precision precision;
   Shape image;  ///< [channels, height, width]
-  data::DataPair data;
+  data::Splits data;
+  data::Normalization normalization;
+  data::Augment augment;
+  data::Remainder remainder = data::Remainder::short_batch;
+  std::vector<View> views;
 
   nn::ModelOptions model_options(bool training) const;
+  int64_t steps_per_epoch() const;
+  /// Samples of the last step of an epoch when it is not a full batch; 0 when it is.
+  int64_t short_batch() const;
 };
 
 /// Decides what the job leaves open and checks everything that can be checked before building the
 /// network. Opens the data. Throws RequestError.
-ResolvedJob resolve(Job job, const CpuInfo& cpu, const std::filesystem::path& data_home);
+ResolvedJob resolve(Job job, const CpuInfo& cpu, const std::filesystem::path& cache_home);
 
 }  // namespace syrtos::train

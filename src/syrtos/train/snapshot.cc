@@ -64,13 +64,16 @@ void save_snapshot(const std::filesystem::path& file, const ResolvedJob& resolve
       {"classes", job.classes},
       {"image", std::vector<int64_t>(resolved.image.begin(), resolved.image.end())},
       {"data", job.data},
+      {"mean", resolved.normalization.mean},
+      {"deviation", resolved.normalization.deviation},
+      {"class_names", resolved.data.train->info().classes},
       {"precision", job.precision},
       {"optimizer", job.optimizer},
       {"seed", job.seed},
       {"random_samples", job.samples},
       {"step", position.step},
       {"epoch", position.epoch},
-      {"step_in_epoch", position.step_in_epoch},
+      {"used", position.used},
       {"loss_sum", position.loss_sum},
       {"correct", position.correct},
       {"samples", position.samples},
@@ -126,7 +129,7 @@ Position load_snapshot(CheckpointReader& checkpoint, Parameters& parameters,
   Position position;
   position.step = field(checkpoint, "step", position.step);
   position.epoch = field(checkpoint, "epoch", position.epoch);
-  position.step_in_epoch = field(checkpoint, "step_in_epoch", position.step_in_epoch);
+  position.used = field(checkpoint, "used", position.used);
   position.loss_sum = field(checkpoint, "loss_sum", position.loss_sum);
   position.correct = field(checkpoint, "correct", position.correct);
   position.samples = field(checkpoint, "samples", position.samples);
@@ -134,7 +137,7 @@ Position load_snapshot(CheckpointReader& checkpoint, Parameters& parameters,
   if (!checkpoint.meta().value("best", json(nullptr)).is_null()) {
     position.best = field(checkpoint, "best", 0.0);
   }
-  if (position.step < 0 || position.epoch < 0 || position.step_in_epoch < 0) {
+  if (position.step < 0 || position.epoch < 0 || position.used < 0) {
     fail_request("{}: expected a position in the run, found step {} of epoch {}",
                  checkpoint.file().string(), position.step, position.epoch);
   }
@@ -151,6 +154,18 @@ NetworkDescription describe(const CheckpointReader& checkpoint) {
   if (image.size() != 3) {
     fail_request("{}: expected an image of 3 extents in the header, found {}",
                  checkpoint.file().string(), image.size());
+  }
+  description.class_names = field(checkpoint, "class_names", std::vector<std::string>{"0", "1"});
+  data::Normalization& normalization = description.normalization;
+  normalization.mean = field(checkpoint, "mean", std::vector<float>{0});
+  normalization.deviation = field(checkpoint, "deviation", std::vector<float>{1});
+  const auto fits = [&](const std::vector<float>& values) {
+    return values.size() == 1 || static_cast<int64_t>(values.size()) == image[0];
+  };
+  if (!fits(normalization.mean) || !fits(normalization.deviation)) {
+    fail_request("{}: expected a mean and a deviation for each of {} channels, found {} and {}",
+                 checkpoint.file().string(), image[0], normalization.mean.size(),
+                 normalization.deviation.size());
   }
   nn::ModelOptions& options = description.options;
   options.classes = field(checkpoint, "classes", int64_t{10});

@@ -13,10 +13,10 @@ namespace syrtos::train {
 
 /// Where a run is: everything that it needs to go on with the same bits.
 struct Position {
-  int64_t step = 0;           ///< steps done
-  int64_t epoch = 0;          ///< epochs done
-  int64_t step_in_epoch = 0;  ///< steps done of the current epoch
-  double loss_sum = 0;        ///< over the samples of the current epoch, as the next two
+  int64_t step = 0;     ///< steps done
+  int64_t epoch = 0;    ///< epochs done
+  int64_t used = 0;     ///< samples of the current epoch that were used, by all workers
+  double loss_sum = 0;  ///< over the samples of the current epoch, as the next two
   int64_t correct = 0;
   int64_t samples = 0;
   double best = std::numeric_limits<double>::quiet_NaN();  ///< of the early-stopping metric
@@ -30,6 +30,8 @@ struct NetworkDescription {
   std::string data;          ///< what it was trained on, as --data takes it
   int64_t seed = 1;
   int64_t random_samples = 1;  ///< of random training data
+  data::Normalization normalization;
+  std::vector<std::string> class_names;
 };
 
 /// Writes parameters, states, the optimizer's slots and the position, all in plain layout.

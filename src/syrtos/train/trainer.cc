@@ -5,7 +5,6 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
-#include "syrtos/data/permutation.h"
 #include "syrtos/train/evaluate.h"
 
 namespace syrtos::train {
@@ -41,7 +40,14 @@ int64_t total_steps(const Job& job, int64_t steps_per_epoch) {
 
 Network make_network(const ResolvedJob& job) {
   set_thread_count(static_cast<int>(job.job.threads));
-  return {job.job.network, job.model_options(true), Network::Use::both};
+  return {job.job.network, job.model_options(true), Network::Use::both, job.short_batch()};
+}
+
+data::LoaderOptions loader_options(const ResolvedJob& job) {
+  return {.batch = job.job.batch,
+          .seed = static_cast<uint64_t>(job.job.seed),
+          .remainder = job.remainder,
+          .prefetch = static_cast<int>(job.job.prefetch)};
 }
 
 }  // namespace
@@ -52,9 +58,13 @@ Trainer::Trainer(ResolvedJob job)
       optimizer_(optimizer_options(job_.job), network_.parameters().weights().size()),
       norm_(network_.parameters().weights().size()),
       segments_(segments_of(network_.parameters())),
-      indices_(static_cast<size_t>(job_.job.batch)),
+      training_transform_(job_.data.train->info(), job_.image, job_.normalization, job_.augment,
+                          job_.precision.dtype),
+      test_transform_(job_.data.test->info(), job_.image, job_.normalization, {},
+                      job_.precision.dtype),
+      loader_(*job_.data.train, training_transform_, loader_options(job_)),
       watch_(early_stopping(job_.job)),
-      steps_per_epoch_(job_.data.train->size() / job_.job.batch),
+      steps_per_epoch_(job_.steps_per_epoch()),
       total_steps_(total_steps(job_.job, steps_per_epoch_)),
       schedule_(schedule_of(job_.job, total_steps_)) {
   int64_t bytes = network_.bytes();
@@ -69,14 +79,19 @@ void Trainer::begin() {
 
 void Trainer::resume(const std::filesystem::path& run) {
   directory_ = RunDirectory::open(run);
+  if (!std::filesystem::exists(directory_->last())) {
+    network_.initialize(static_cast<uint64_t>(job_.job.seed));
+    directory_->rewind(0);
+    return;
+  }
   CheckpointReader checkpoint(directory_->last());
   position_ = load_snapshot(checkpoint, network_.parameters(), optimizer_);
-  if (position_.step_in_epoch > steps_per_epoch_ ||
-      position_.step != position_.epoch * steps_per_epoch_ + position_.step_in_epoch) {
+  if (position_.used > job_.data.train->size() ||
+      position_.step != position_.epoch * steps_per_epoch_ + steps_in_epoch()) {
     fail_request(
-        "{}: step {} is not step {} of epoch {} of this job: was the data or the batch "
-        "changed?",
-        checkpoint.file().string(), position_.step, position_.step_in_epoch, position_.epoch + 1);
+        "{}: step {} does not fit {} samples used of epoch {} of this job: was the data or the "
+        "batch changed?",
+        checkpoint.file().string(), position_.step, position_.used, position_.epoch + 1);
   }
   if (position_.step >= total_steps_) {
     fail_request("{} is complete ({} steps); to train longer give more --epochs or --steps",
@@ -90,10 +105,10 @@ void Trainer::save() const {
   save_snapshot(directory_->last(), job_, network_.parameters(), optimizer_, position_);
 }
 
-void Trainer::check_loss(float loss) {
+void Trainer::check_loss(NetworkProgram& training, float loss) {
   if (std::isfinite(loss)) return;
   const ops::Step step{.seed = static_cast<uint64_t>(job_.job.seed), .step = position_.step};
-  const graph::Program::Item* item = network_.training().program().find_non_finite(step);
+  const graph::Program::Item* item = training.program().find_non_finite(step);
   const std::string where =
       item == nullptr
           ? "no single layer is to blame"
@@ -103,27 +118,33 @@ void Trainer::check_loss(float loss) {
            learning_rate_);
 }
 
+int64_t Trainer::steps_in_epoch() const {
+  return steps_per_epoch_ - data::steps_left(job_.data.train->size(), position_.used,
+                                             job_.job.batch, 1, job_.remainder);
+}
+
 void Trainer::train_step() {
-  NetworkProgram& training = network_.training();
-  const graph::Parameters& parameters = network_.parameters();
   const auto seed = static_cast<uint64_t>(job_.job.seed);
+  const graph::Parameters& parameters = network_.parameters();
+  const int64_t samples =
+      data::slice_of(job_.data.train->size(), position_.used, job_.job.batch, {}, job_.remainder)
+          .count;
+  NetworkProgram& training = network_.training(samples);
   Watch watch;
 
-  const data::Permutation order(job_.data.train->size(), seed, position_.epoch);
-  for (size_t n = 0; n < indices_.size(); ++n) {
-    indices_[n] = order[position_.step_in_epoch * job_.job.batch + static_cast<int64_t>(n)];
-  }
   const data::BatchView inputs = training.inputs();
-  job_.data.train->fill(indices_, inputs);
-  seconds_.data += watch.lap();
+  const data::Batch batch = loader_.next(inputs);
+  SYRTOS_CHECK(batch.epoch == position_.epoch && batch.slice.count == samples, "{} {}", batch.epoch,
+               batch.slice.count);
+  seconds_.load += watch.lap();
 
   learning_rate_ = optim::learning_rate(schedule_, position_.step);
   const graph::PhaseTimes times = training.program().run({.seed = seed, .step = position_.step});
   const float loss = training.loss();
-  check_loss(loss);
-  position_.loss_sum += static_cast<double>(loss) * static_cast<double>(job_.job.batch);
+  check_loss(training, loss);
+  position_.loss_sum += static_cast<double>(loss) * static_cast<double>(samples);
   position_.correct += count_correct(training.logits(), inputs.labels);
-  position_.samples += job_.job.batch;
+  position_.samples += samples;
   seconds_.forward += times.forward_s;
   seconds_.backward += watch.lap() - times.forward_s;
 
@@ -137,17 +158,28 @@ void Trainer::train_step() {
                     hyper);
   seconds_.update += watch.lap();
   ++position_.step;
-  ++position_.step_in_epoch;
-  epoch_samples_ += job_.job.batch;
+  position_.used = batch.slice.used;
+  epoch_complete_ = batch.slice.last;
+  epoch_samples_ += samples;
+}
+
+// On the test data, and whether it is the best so far.
+void Trainer::measure(EpochMetrics& metrics) {
+  const TestData test{*job_.data.test, test_transform_, job_.views,
+                      static_cast<int>(job_.job.prefetch)};
+  const Evaluation result = evaluate(network_.evaluation(), test);
+  seconds_.evaluate = result.seconds;
+  if (!std::isfinite(result.loss)) {
+    fail_run("test loss is {} after step {} (epoch {}); try a smaller --lr or --clip", result.loss,
+             position_.step, position_.epoch + 1);
+  }
+  metrics.test_loss = result.loss;
+  metrics.test_accuracy = result.accuracy;
+  metrics.test_top5 = result.top5;
+  metrics.best = watch_.update(job_.job.metric == "loss" ? result.loss : result.accuracy);
 }
 
 EpochMetrics Trainer::finish_epoch() {
-  const Evaluation test = evaluate(network_.evaluation(), *job_.data.test);
-  seconds_.evaluate = test.seconds;
-  if (!std::isfinite(test.loss)) {
-    fail_run("test loss is {} after step {} (epoch {}); try a smaller --lr or --clip", test.loss,
-             position_.step, position_.epoch + 1);
-  }
   EpochMetrics metrics;
   const auto samples = static_cast<double>(position_.samples);
   metrics.epoch = position_.epoch + 1;
@@ -155,14 +187,15 @@ EpochMetrics Trainer::finish_epoch() {
   metrics.samples = epoch_samples_;
   metrics.train_loss = position_.loss_sum / samples;
   metrics.train_accuracy = static_cast<double>(position_.correct) / samples;
-  metrics.test_loss = test.loss;
-  metrics.test_accuracy = test.accuracy;
   metrics.learning_rate = learning_rate_;
+  metrics.queue = loader_.take_stats().queue;
+  metrics.evaluated =
+      position_.step == total_steps_ || metrics.epoch % job_.job.evaluate_every == 0;
+  if (metrics.evaluated) measure(metrics);
   metrics.seconds = seconds_;
-  metrics.best = watch_.update(job_.job.metric == "loss" ? test.loss : test.accuracy);
 
   // A run that ends within an epoch stays there, so that more steps can follow.
-  if (position_.step_in_epoch == steps_per_epoch_) {
+  if (epoch_complete_) {
     position_ = {.step = position_.step, .epoch = position_.epoch + 1};
   }
   position_.best = watch_.best();
@@ -179,7 +212,7 @@ StepInfo Trainer::step_info() const {
   const auto samples = static_cast<double>(position_.samples);
   return {.epoch = position_.epoch + 1,
           .epochs = job_.job.epochs,
-          .step_in_epoch = position_.step_in_epoch,
+          .step_in_epoch = steps_in_epoch(),
           .steps_per_epoch = steps_per_epoch_,
           .step = position_.step,
           .total_steps = total_steps_,
@@ -200,6 +233,7 @@ Outcome Trainer::run(TrainObserver& observer, const std::function<bool()>& shoul
                     .steps_per_epoch = steps_per_epoch_,
                     .total_steps = total_steps_,
                     .first_step = position_.step});
+  loader_.seek(position_.epoch, position_.used);
   Outcome outcome;
   while (position_.step < total_steps_) {
     if (should_stop()) {
@@ -209,7 +243,10 @@ Outcome Trainer::run(TrainObserver& observer, const std::function<bool()>& shoul
     }
     train_step();
     observer.step(step_info());
-    if (position_.step_in_epoch < steps_per_epoch_ && position_.step < total_steps_) continue;
+    if (!epoch_complete_ && position_.step < total_steps_) {
+      if (job_.job.checkpoint_every > 0 && position_.step % job_.job.checkpoint_every == 0) save();
+      continue;
+    }
     outcome.epochs.push_back(finish_epoch());
     observer.epoch(outcome.epochs.back());
     if (watch_.should_stop() && position_.step < total_steps_) {

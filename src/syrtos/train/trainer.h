@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "syrtos/data/loader.h"
 #include "syrtos/optim/clip.h"
 #include "syrtos/train/metrics.h"
 #include "syrtos/train/network.h"
@@ -61,7 +62,8 @@ class Trainer {
 
   /// Starts at the beginning in a new directory.
   void begin();
-  /// Goes on with a run where its last checkpoint was written.
+  /// Goes on with a run where its last checkpoint was written, or at its beginning if it was
+  /// stopped before the first one.
   void resume(const std::filesystem::path& run);
 
   /// Trains to the end, or until `should_stop` (asked between steps) says so; then a checkpoint
@@ -73,8 +75,10 @@ class Trainer {
 
  private:
   void train_step();
-  void check_loss(float loss);
+  void check_loss(NetworkProgram& training, float loss);
+  int64_t steps_in_epoch() const;
   EpochMetrics finish_epoch();
+  void measure(EpochMetrics& metrics);
   StepInfo step_info() const;
   void save() const;
 
@@ -83,13 +87,16 @@ class Trainer {
   optim::Optimizer optimizer_;
   optim::GlobalNorm norm_;
   std::vector<optim::Segment> segments_;
-  std::vector<int64_t> indices_;
+  data::Transform training_transform_;
+  data::Transform test_transform_;
+  data::Loader loader_;
   optim::EarlyStopping watch_;
   int64_t steps_per_epoch_;
   int64_t total_steps_;
   optim::Schedule schedule_;
   std::optional<RunDirectory> directory_;
   Position position_;
+  bool epoch_complete_ = false;
   PartSeconds seconds_;        // of the current epoch
   int64_t epoch_samples_ = 0;  // of the current epoch in this process
   double learning_rate_ = 0;

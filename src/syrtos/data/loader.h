@@ -1,0 +1,136 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "syrtos/data/dataset.h"
+#include "syrtos/data/order.h"
+#include "syrtos/data/transform.h"
+#include "syrtos/tensor/buffer.h"
+
+namespace syrtos::data {
+
+/// Where a batch goes: the memory that the first layer reads, samples one after the other, and one
+/// label for each.
+struct BatchView {
+  void* images = nullptr;
+  DType dtype = DType::f32;
+  std::span<int32_t> labels;
+};
+
+struct LoaderOptions {
+  int64_t batch = 64;
+  uint64_t seed = 1;     ///< of order and augmentation
+  bool training = true;  ///< in random order and varied; otherwise in order and as `view` says
+  Placement view = {};
+  Shard shard = {};
+  Remainder remainder = Remainder::short_batch;
+  int prefetch = 4;  ///< batches that are prepared ahead; 0: each when it is asked for
+  int threads = 0;   ///< that prepare them; 0: as many as the pool has
+};
+
+/// One batch: which part of the epoch it is.
+struct Batch {
+  int64_t epoch = 0;
+  Slice slice;
+};
+
+/// Where the pipeline's time went since it was last asked.
+struct LoaderStats {
+  int64_t batches = 0;
+  int64_t samples = 0;
+  double read_s = 0;       ///< reading and decoding, on whatever thread
+  double transform_s = 0;  ///< augmentation, normalisation, conversion
+  double wait_s = 0;       ///< that next() took: what training waited for
+  double helped = 0;       ///< share of the samples that next() had to prepare itself
+  double queue = 0;        ///< batches that were ready, on average, when one was asked for
+};
+
+/// The input pipeline: order -> read and decode -> transform -> batch, some batches ahead.
+///
+///   positions   slice_of() and Permutation say which samples come next: plain functions
+///   samples     threads take a few samples at a time, oldest batch first, and put each straight
+///               into its place in a batch
+///   batches     a ring of them, allocated once; when it is full, the threads sleep
+///
+/// The threads run at idle priority: they use cores that computing leaves alone and never slow it
+/// down. What they did not get done by the time a batch is asked for is done by next() itself on
+/// all threads of the pool, so that nobody waits for a thread that has no core.
+class Loader {
+ public:
+  /// All must outlive the loader. Throws RunError when memory is short.
+  Loader(const Dataset& data, const Transform& transform, const LoaderOptions& options);
+  ~Loader();
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  /// Goes to a place in the run; what was prepared for another is thrown away.
+  void seek(int64_t epoch, int64_t used);
+  /// Puts the next batch into `to`, which has room for its samples; the last one of an epoch may be
+  /// shorter than the others, and epochs follow each other without end. Blocks; throws RunError
+  /// when a sample cannot be read or takes longer than a minute.
+  Batch next(const BatchView& to);
+
+  LoaderStats take_stats();
+
+ private:
+  /// A batch of the ring.
+  struct Slot {
+    Buffer images;
+    std::vector<int32_t> labels;
+    Batch batch;
+    int64_t taken = 0;  // samples that somebody works on or has done
+    int64_t done = 0;
+    std::exception_ptr error;
+  };
+  /// A few samples of one batch.
+  struct Work {
+    Slot* slot = nullptr;
+    int64_t begin = 0;
+    int64_t end = 0;
+  };
+  struct Times {
+    double read_s = 0;
+    double transform_s = 0;
+  };
+
+  Batch plan_next();
+  bool take(Slot& slot, Work& work) const;
+  bool take_any(Work& work);
+  void do_work(const Work& work, Scratch& scratch);
+  void help(Slot& slot);
+  Times prepare(const Batch& batch, int64_t begin, int64_t end, void* images, int32_t* labels,
+                Scratch& scratch) const;
+  void prefetch_thread();
+  void start_threads();
+  void stop_threads();
+  Batch next_without_prefetch(const BatchView& to);
+  Batch next_from_ring(const BatchView& to);
+
+  const Dataset& data_;
+  const Transform& transform_;
+  LoaderOptions options_;
+  int64_t grain_;                 // samples that are taken at once
+  std::vector<Scratch> scratch_;  // of the pool's threads
+
+  std::mutex mutex_;  // guards everything below
+  std::condition_variable work_added_;
+  std::condition_variable work_done_;
+  int64_t epoch_ = 0;  // of the next batch to plan
+  int64_t used_ = 0;
+  std::vector<Slot> slots_;
+  std::deque<Slot*> free_;
+  std::deque<Slot*> ring_;  // oldest first
+  bool stopping_ = false;
+  LoaderStats stats_;
+  int64_t helped_ = 0;
+  int64_t queued_ = 0;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace syrtos::data
