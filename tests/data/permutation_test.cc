@@ -52,22 +52,25 @@ TEST(Permutation, mixes) {
 
 TEST(RandomDataset, samples_depend_on_seed_and_index_alone) {
   const RandomDataset set(100, {3, 5, 5}, 10, 7);
-  std::vector<float> a(150), b(150);
-  std::vector<int32_t> labels_a(2), labels_b(2);
-  set.fill(std::vector<int64_t>{3, 4}, {a.data(), DType::f32, labels_a});
-  set.fill(std::vector<int64_t>{4, 3}, {b.data(), DType::f32, labels_b});
-  EXPECT_TRUE(std::equal(a.begin(), a.begin() + 75, b.begin() + 75));
-  EXPECT_EQ(labels_a[0], labels_b[1]);
-  EXPECT_NE(a[0], a[75]);
+  const auto values = [&](int64_t index) {
+    Scratch scratch;
+    const Sample sample = set.read(index, scratch);
+    return std::vector<float>(sample.floats(), sample.floats() + sample.elements());
+  };
+  EXPECT_EQ(values(3), values(3));
+  EXPECT_NE(values(3), values(4));
 }
 
 TEST(RandomDataset, has_mean_zero_variance_one_and_every_class) {
   const RandomDataset set(1000, {1, 8, 8}, 4, 7);
-  std::vector<int64_t> indices(1000);
-  for (size_t i = 0; i < 1000; ++i) indices[i] = static_cast<int64_t>(i);
-  std::vector<float> images(64000);
-  std::vector<int32_t> labels(1000);
-  set.fill(indices, {images.data(), DType::f32, labels});
+  std::vector<float> images;
+  std::vector<int32_t> labels;
+  Scratch scratch;
+  for (int64_t n = 0; n < 1000; ++n) {
+    const Sample sample = set.read(n, scratch);
+    images.insert(images.end(), sample.floats(), sample.floats() + 64);
+    labels.push_back(sample.label);
+  }
   double sum = 0, squares = 0;
   for (const float v : images) {
     sum += v;

@@ -15,8 +15,6 @@ namespace syrtos::data {
 
 namespace {
 
-constexpr auto kDeadline = std::chrono::seconds(60);
-
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -26,6 +24,10 @@ double seconds_since(Clock::time_point start) {
 int64_t grain_for(const Transform& transform, int64_t batch) {
   constexpr int64_t kElements = 32768;
   return std::clamp<int64_t>(kElements / transform.elements(), 1, std::max<int64_t>(1, batch / 2));
+}
+
+int threads_of(const LoaderOptions& options) {
+  return options.threads > 0 ? options.threads : thread_count();
 }
 
 void check_room(const BatchView& to, const Batch& batch) {
@@ -41,7 +43,9 @@ Loader::Loader(const Dataset& data, const Transform& transform, const LoaderOpti
       options_(options),
       grain_(grain_for(transform, options.batch)),
       scratch_(static_cast<size_t>(thread_count())),
-      slots_(static_cast<size_t>(options.prefetch)) {
+      // Each thread may keep one batch from being used again while it has no core.
+      slots_(options.prefetch > 0 ? static_cast<size_t>(options.prefetch + threads_of(options))
+                                  : 0) {
   SYRTOS_CHECK(data.size() > 0 && options.batch > 0, "{} {}", data.size(), options.batch);
   for (Slot& slot : slots_) {
     slot.images = Buffer(transform.bytes() * static_cast<size_t>(options.batch), "batches");
@@ -54,8 +58,9 @@ Loader::~Loader() { stop_threads(); }
 
 void Loader::seek(int64_t epoch, int64_t used) {
   stop_threads();
-  for (Slot* slot : ring_) free_.push_back(slot);
   ring_.clear();
+  free_.clear();
+  for (Slot& slot : slots_) free_.push_back(&slot);
   epoch_ = epoch;
   used_ = used;
 }
@@ -72,11 +77,24 @@ Batch Loader::plan_next() {
   return batch;
 }
 
-bool Loader::take(Slot& slot, Work& work) const {
-  const int64_t left = slot.batch.slice.count - slot.taken;
-  if (left <= 0) return false;
-  work = {&slot, slot.taken, slot.taken + std::min(grain_, left)};
-  slot.taken = work.end;
+bool Loader::plan_slot() {
+  if (static_cast<int>(ring_.size()) == options_.prefetch) return false;
+  SYRTOS_CHECK(!free_.empty(), "more batches are abandoned than there are threads");
+  Slot* slot = free_.front();
+  free_.pop_front();
+  slot->batch = plan_next();
+  slot->chunks = (slot->batch.slice.count + grain_ - 1) / grain_;
+  slot->taken = slot->done = 0;
+  slot->is_done.assign(static_cast<size_t>(slot->chunks), 0);
+  slot->abandoned = false;
+  slot->error = nullptr;
+  ring_.push_back(slot);
+  return true;
+}
+
+bool Loader::take(Slot& slot, Work& work) {
+  if (slot.taken == slot.chunks) return false;
+  work = {&slot, slot.taken++};
   return true;
 }
 
@@ -84,19 +102,14 @@ bool Loader::take_any(Work& work) {
   for (Slot* slot : ring_) {
     if (take(*slot, work)) return true;
   }
-  if (free_.empty()) return false;
-  Slot* slot = free_.front();
-  free_.pop_front();
-  slot->batch = plan_next();
-  slot->taken = slot->done = 0;
-  slot->error = nullptr;
-  ring_.push_back(slot);
-  return take(*slot, work);
+  return plan_slot() && take(*ring_.back(), work);
 }
 
-Loader::Times Loader::prepare(const Batch& batch, int64_t begin, int64_t end, void* images,
-                              int32_t* labels, Scratch& scratch) const {
+Loader::Times Loader::prepare(const Batch& batch, int64_t chunk, void* images, int32_t* labels,
+                              Scratch& scratch) const {
   const Permutation order(data_.size(), options_.seed, batch.epoch);
+  const int64_t begin = chunk * grain_;
+  const int64_t end = std::min(begin + grain_, batch.slice.count);
   Times times;
   for (int64_t n = begin; n < end; ++n) {
     const auto start = Clock::now();
@@ -122,17 +135,23 @@ void Loader::do_work(const Work& work, Scratch& scratch) {
   Times times;
   std::exception_ptr error;
   try {
-    times =
-        prepare(slot.batch, work.begin, work.end, slot.images.data(), slot.labels.data(), scratch);
+    times = prepare(slot.batch, work.chunk, slot.images.data(), slot.labels.data(), scratch);
   } catch (...) {
     error = std::current_exception();
   }
   const std::lock_guard lock(mutex_);
   stats_.read_s += times.read_s;
   stats_.transform_s += times.transform_s;
+  ++chunks_done_;
   if (error) slot.error = error;
-  slot.done += work.end - work.begin;
-  if (slot.done == slot.batch.slice.count) work_done_.notify_all();
+  slot.is_done[static_cast<size_t>(work.chunk)] = 1;
+  ++slot.done;
+  if (slot.done < slot.taken) return;
+  if (slot.abandoned) {
+    free_.push_back(&slot);
+  } else {
+    work_done_.notify_all();
+  }
 }
 
 void Loader::prefetch_thread() {
@@ -155,8 +174,8 @@ void Loader::prefetch_thread() {
 
 void Loader::start_threads() {
   stopping_ = false;
-  const int threads = options_.threads > 0 ? options_.threads : thread_count();
-  for (int n = 0; n < threads; ++n) threads_.emplace_back([this] { prefetch_thread(); });
+  for (int n = 0; n < threads_of(options_); ++n)
+    threads_.emplace_back([this] { prefetch_thread(); });
 }
 
 void Loader::stop_threads() {
@@ -169,62 +188,99 @@ void Loader::stop_threads() {
   threads_.clear();
 }
 
+Loader::Slot& Loader::oldest() {
+  const std::lock_guard lock(mutex_);
+  if (ring_.empty()) plan_slot();
+  queued_ += std::count_if(ring_.begin(), ring_.end(),
+                           [](const Slot* slot) { return slot->done == slot->chunks; });
+  return *ring_.front();
+}
+
 // Works on what nobody has taken of the batch that is needed now.
 void Loader::help(Slot& slot) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (slot.taken == slot.chunks) return;
+  }
   parallel([&](int thread, int /*threads*/) {
     for (;;) {
       Work work;
       {
         const std::lock_guard lock(mutex_);
         if (!take(slot, work)) return;
-        helped_ += work.end - work.begin;
+        ++helped_;
       }
       do_work(work, scratch_[static_cast<size_t>(thread)]);
     }
   });
 }
 
-Batch Loader::next_from_ring(const BatchView& to) {
-  if (threads_.empty()) start_threads();
-  Slot* slot = nullptr;
-  bool help_needed = false;
-  {
-    const std::lock_guard lock(mutex_);
-    Work first;
-    if (ring_.empty() && take_any(first)) first.slot->taken = 0;  // planned; nobody works on it yet
-    slot = ring_.front();
-    queued_ += std::count_if(ring_.begin(), ring_.end(),
-                             [](const Slot* s) { return s->done == s->batch.slice.count; });
-    help_needed = slot->taken < slot->batch.slice.count;
-  }
-  if (help_needed) help(*slot);
-  {
-    std::unique_lock lock(mutex_);
-    const bool ready =
-        work_done_.wait_for(lock, kDeadline, [&] { return slot->done == slot->batch.slice.count; });
-    if (!ready) {
-      fail_run(
-          "{}: reading a batch took longer than {} s ({} of {} samples are there): is the "
-          "disk or the network file system gone?",
-          data_.info().name, kDeadline.count(), slot->done, slot->batch.slice.count);
-    }
-  }
-  if (slot->error) std::rethrow_exception(slot->error);
-  const Batch batch = slot->batch;
-  check_room(to, batch);
-  const int64_t bytes = batch.slice.count * static_cast<int64_t>(transform_.bytes());
-  constexpr int64_t kSerialBelow = int64_t{1} << 17;
-  parallel_for(bytes, 64, kSerialBelow, [&](int64_t begin, int64_t end) {
-    std::memcpy(static_cast<std::byte*>(to.images) + begin, slot->images.bytes() + begin,
-                static_cast<size_t>(end - begin));
-  });
-  std::copy_n(slot->labels.begin(), batch.slice.count, to.labels.begin());
+// Gives threads that are about to finish their chunk the time to do so. Which chunks are done.
+const std::vector<char>& Loader::wait_a_little(const Slot& slot) {
+  std::unique_lock lock(mutex_);
+  const double chunk_s = (stats_.read_s + stats_.transform_s) /
+                         static_cast<double>(std::max<int64_t>(1, chunks_done_));
+  const std::chrono::duration<double> patience(0.0002 + 2 * std::min(chunk_s, 10.0));
+  work_done_.wait_for(lock, patience, [&] { return slot.done == slot.chunks; });
+  finished_ = slot.is_done;
+  return finished_;
+}
+
+void Loader::hand_over(const Slot& slot, const std::vector<char>& is_done, const BatchView& to) {
+  const int64_t sample = static_cast<int64_t>(transform_.bytes());
+  const Batch& batch = slot.batch;
+  constexpr int64_t kSerialBelow = int64_t{1} << 17;  // bytes
+  std::mutex guard;
+  std::exception_ptr error;
+  parallel_for(
+      slot.chunks, 1, kSerialBelow / (grain_ * sample) + 1, [&](int64_t first, int64_t last) {
+        Scratch scratch;  // allocates only for chunks that were not done
+        try {
+          for (int64_t chunk = first; chunk < last; ++chunk) {
+            if (is_done[static_cast<size_t>(chunk)] == 0) {
+              prepare(batch, chunk, to.images, to.labels.data(), scratch);
+              continue;
+            }
+            const int64_t begin = chunk * grain_;
+            const int64_t count = std::min(grain_, batch.slice.count - begin);
+            std::memcpy(static_cast<std::byte*>(to.images) + begin * sample,
+                        slot.images.bytes() + begin * sample, static_cast<size_t>(count * sample));
+            std::copy_n(slot.labels.begin() + begin, count, to.labels.begin() + begin);
+          }
+        } catch (...) {
+          const std::lock_guard lock(guard);
+          error = std::current_exception();
+        }
+      });
+  if (error) std::rethrow_exception(error);
+}
+
+void Loader::release(Slot& slot) {
   {
     const std::lock_guard lock(mutex_);
     ring_.pop_front();
-    free_.push_back(slot);
+    if (slot.done == slot.chunks) {
+      free_.push_back(&slot);
+    } else {
+      slot.abandoned = true;  // whoever finishes its last chunk frees it
+    }
   }
   work_added_.notify_all();
+}
+
+Batch Loader::next_from_ring(const BatchView& to) {
+  if (threads_.empty()) start_threads();
+  Slot& slot = oldest();
+  check_room(to, slot.batch);
+  help(slot);
+  const std::vector<char>& is_done = wait_a_little(slot);
+  {
+    const std::lock_guard lock(mutex_);
+    if (slot.error) std::rethrow_exception(slot.error);
+  }
+  hand_over(slot, is_done, to);
+  const Batch batch = slot.batch;
+  release(slot);
   return batch;
 }
 
@@ -233,23 +289,27 @@ Batch Loader::next_without_prefetch(const BatchView& to) {
   check_room(to, batch);
   std::mutex guard;
   std::exception_ptr error;
+  const int64_t chunks = (batch.slice.count + grain_ - 1) / grain_;
   parallel([&](int thread, int threads) {
-    const Range range = share_of(batch.slice.count, thread, threads);
-    Times times;
-    std::exception_ptr mine;
-    try {
-      times = prepare(batch, range.begin, range.end, to.images, to.labels.data(),
-                      scratch_[static_cast<size_t>(thread)]);
-    } catch (...) {
-      mine = std::current_exception();
+    const Range range = share_of(chunks, thread, threads);
+    for (int64_t chunk = range.begin; chunk < range.end; ++chunk) {
+      Times times;
+      std::exception_ptr mine;
+      try {
+        times = prepare(batch, chunk, to.images, to.labels.data(),
+                        scratch_[static_cast<size_t>(thread)]);
+      } catch (...) {
+        mine = std::current_exception();
+      }
+      const std::lock_guard lock(guard);
+      stats_.read_s += times.read_s;
+      stats_.transform_s += times.transform_s;
+      if (mine) error = mine;
     }
-    const std::lock_guard lock(guard);
-    stats_.read_s += times.read_s;
-    stats_.transform_s += times.transform_s;
-    if (mine) error = mine;
   });
   if (error) std::rethrow_exception(error);
-  helped_ += batch.slice.count;
+  helped_ += chunks;
+  chunks_done_ += chunks;
   return batch;
 }
 
@@ -268,11 +328,11 @@ LoaderStats Loader::take_stats() {
   const std::lock_guard lock(mutex_);
   LoaderStats stats = stats_;
   stats.helped =
-      static_cast<double>(helped_) / static_cast<double>(std::max<int64_t>(1, stats.samples));
+      static_cast<double>(helped_) / static_cast<double>(std::max<int64_t>(1, chunks_done_));
   stats.queue =
       static_cast<double>(queued_) / static_cast<double>(std::max<int64_t>(1, stats.batches));
   stats_ = {};
-  helped_ = queued_ = 0;
+  chunks_done_ = helped_ = queued_ = 0;
   return stats;
 }
 

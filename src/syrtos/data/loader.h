@@ -60,7 +60,8 @@ struct LoaderStats {
 ///
 /// The threads run at idle priority: they use cores that computing leaves alone and never slow it
 /// down. What they did not get done by the time a batch is asked for is done by next() itself on
-/// all threads of the pool, so that nobody waits for a thread that has no core.
+/// all threads of the pool, also what a thread began but has no core to finish: nobody waits for
+/// it.
 class Loader {
  public:
   /// All must outlive the loader. Throws RunError when memory is short.
@@ -73,7 +74,7 @@ class Loader {
   void seek(int64_t epoch, int64_t used);
   /// Puts the next batch into `to`, which has room for its samples; the last one of an epoch may be
   /// shorter than the others, and epochs follow each other without end. Blocks; throws RunError
-  /// when a sample cannot be read or takes longer than a minute.
+  /// when a sample cannot be read.
   Batch next(const BatchView& to);
 
   LoaderStats take_stats();
@@ -84,15 +85,17 @@ class Loader {
     Buffer images;
     std::vector<int32_t> labels;
     Batch batch;
-    int64_t taken = 0;  // samples that somebody works on or has done
+    int64_t chunks = 0;  // of the batch
+    int64_t taken = 0;   // chunks that somebody works on or has done
     int64_t done = 0;
+    std::vector<char> is_done;  // by chunk
+    bool abandoned = false;     // next() did not wait for the last chunks
     std::exception_ptr error;
   };
-  /// A few samples of one batch.
+  /// A chunk of a batch: a few samples.
   struct Work {
     Slot* slot = nullptr;
-    int64_t begin = 0;
-    int64_t end = 0;
+    int64_t chunk = 0;
   };
   struct Times {
     double read_s = 0;
@@ -100,11 +103,16 @@ class Loader {
   };
 
   Batch plan_next();
-  bool take(Slot& slot, Work& work) const;
+  bool plan_slot();
+  static bool take(Slot& slot, Work& work);
   bool take_any(Work& work);
   void do_work(const Work& work, Scratch& scratch);
+  Slot& oldest();
   void help(Slot& slot);
-  Times prepare(const Batch& batch, int64_t begin, int64_t end, void* images, int32_t* labels,
+  const std::vector<char>& wait_a_little(const Slot& slot);
+  void hand_over(const Slot& slot, const std::vector<char>& is_done, const BatchView& to);
+  void release(Slot& slot);
+  Times prepare(const Batch& batch, int64_t chunk, void* images, int32_t* labels,
                 Scratch& scratch) const;
   void prefetch_thread();
   void start_threads();
@@ -117,6 +125,7 @@ class Loader {
   LoaderOptions options_;
   int64_t grain_;                 // samples that are taken at once
   std::vector<Scratch> scratch_;  // of the pool's threads
+  std::vector<char> finished_;    // chunks of the batch that is handed over
 
   std::mutex mutex_;  // guards everything below
   std::condition_variable work_added_;
@@ -128,7 +137,8 @@ class Loader {
   std::deque<Slot*> ring_;  // oldest first
   bool stopping_ = false;
   LoaderStats stats_;
-  int64_t helped_ = 0;
+  int64_t chunks_done_ = 0;
+  int64_t helped_ = 0;  // chunks
   int64_t queued_ = 0;
   std::vector<std::thread> threads_;
 };

@@ -1,0 +1,175 @@
+#include "syrtos/data/loader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/parallel.h"
+#include "syrtos/data/random_data.h"
+
+namespace syrtos::data {
+namespace {
+
+const Shape kShape = {3, 8, 8};
+
+/// Everything that a loader delivers in some steps.
+struct Delivered {
+  std::vector<float> images;
+  std::vector<int32_t> labels;
+  std::vector<int64_t> epochs;
+  std::vector<int64_t> counts;
+
+  bool operator==(const Delivered&) const = default;
+};
+
+class LoaderTest : public testing::Test {
+ protected:
+  Delivered deliver(const LoaderOptions& options, int steps, int64_t epoch = 0, int64_t used = 0) {
+    Loader loader(data_, transform_, options);
+    loader.seek(epoch, used);
+    return deliver(loader, options, steps);
+  }
+
+  Delivered deliver(Loader& loader, const LoaderOptions& options, int steps) {
+    Delivered result;
+    std::vector<float> images(static_cast<size_t>(options.batch * kShape.elements()));
+    std::vector<int32_t> labels(static_cast<size_t>(options.batch));
+    for (int step = 0; step < steps; ++step) {
+      const Batch batch = loader.next({images.data(), DType::f32, labels});
+      const int64_t count = batch.slice.count;
+      result.images.insert(result.images.end(), images.begin(),
+                           images.begin() + count * kShape.elements());
+      result.labels.insert(result.labels.end(), labels.begin(), labels.begin() + count);
+      result.epochs.push_back(batch.epoch);
+      result.counts.push_back(count);
+    }
+    return result;
+  }
+
+  RandomDataset data_{100, kShape, 10, 1};
+  Transform transform_{
+      data_.info(), kShape, {{0}, {1}}, parse_augment("crop:2,flip,cutout:3"), DType::f32};
+};
+
+TEST_F(LoaderTest, DeliversTheSameWithAnyPrefetchAndAnyThreads) {
+  const Delivered plain = deliver({.batch = 16, .prefetch = 0}, 20);
+  EXPECT_THAT(plain.counts, testing::Each(testing::AnyOf(16, 4)));
+  for (const int prefetch : {1, 2, 7}) {
+    for (const int threads : {1, 3}) {
+      EXPECT_EQ(deliver({.batch = 16, .prefetch = prefetch, .threads = threads}, 20), plain)
+          << prefetch << " " << threads;
+    }
+  }
+}
+
+TEST_F(LoaderTest, EndsAnEpochWithAShortBatchAndBeginsTheNext) {
+  const Delivered all = deliver({.batch = 32}, 5);
+  EXPECT_THAT(all.counts, testing::ElementsAre(32, 32, 32, 4, 32));
+  EXPECT_THAT(all.epochs, testing::ElementsAre(0, 0, 0, 0, 1));
+}
+
+TEST_F(LoaderTest, GoesOnFromAnyPlace) {
+  const LoaderOptions options{.batch = 10, .prefetch = 3};
+  const Delivered all = deliver(options, 25);
+  const Delivered later = deliver(options, 5, 1, 30);  // the 14th step
+  const int64_t skipped = 13 * 10 * kShape.elements();
+  EXPECT_EQ(later.images,
+            std::vector<float>(all.images.begin() + skipped,
+                               all.images.begin() + skipped + 5 * 10 * kShape.elements()));
+  Loader loader(data_, transform_, options);
+  deliver(loader, options, 3);
+  loader.seek(1, 30);
+  EXPECT_EQ(deliver(loader, options, 5), later);
+}
+
+TEST_F(LoaderTest, ShardsTogetherDeliverWhatOneDoes) {
+  const Delivered one = deliver({.batch = 20}, 5);
+  const Delivered left = deliver({.batch = 10, .shard = {0, 2}}, 5);
+  const Delivered right = deliver({.batch = 10, .shard = {1, 2}}, 5);
+  std::vector<int32_t> joined;
+  for (int step = 0; step < 5; ++step) {
+    for (const Delivered* half : {&left, &right}) {
+      joined.insert(joined.end(), half->labels.begin() + step * 10,
+                    half->labels.begin() + step * 10 + 10);
+    }
+  }
+  EXPECT_EQ(joined, one.labels);
+}
+
+TEST_F(LoaderTest, EvaluatesInOrderWithoutVariation) {
+  const Transform plain(data_.info(), kShape, {{0}, {1}}, {}, DType::f32);
+  const Delivered all = deliver({.batch = 30, .training = false}, 4);
+  Scratch scratch;
+  for (int64_t n = 0; n < data_.size(); ++n) {
+    std::vector<float> expected(static_cast<size_t>(kShape.elements()));
+    plain.apply(data_.read(n, scratch), Placement{}, expected.data(), scratch);
+    EXPECT_EQ(all.labels[static_cast<size_t>(n)], data_.label(n));
+    EXPECT_TRUE(
+        std::equal(expected.begin(), expected.end(), all.images.begin() + n * kShape.elements()));
+  }
+}
+
+TEST_F(LoaderTest, CountsWhatItDid) {
+  const LoaderOptions options{.batch = 10, .prefetch = 2};
+  Loader loader(data_, transform_, options);
+  deliver(loader, options, 30);
+  const LoaderStats stats = loader.take_stats();
+  EXPECT_EQ(stats.batches, 30);
+  EXPECT_EQ(stats.samples, 300);
+  EXPECT_GT(stats.transform_s, 0);
+  EXPECT_GT(stats.wait_s, 0);
+  EXPECT_LE(stats.queue, 2);
+  EXPECT_LE(stats.helped, 1);
+  EXPECT_EQ(loader.take_stats().batches, 0);
+}
+
+/// Fails on one sample; holds another up until it is let go.
+class Troubled : public RandomDataset {
+ public:
+  Troubled() : RandomDataset(100, kShape, 10, 1) {}
+  Sample read(int64_t index, Scratch& scratch) const override {
+    if (index == bad) fail_run("sample {} is damaged", index);
+    if (index == slow && std::this_thread::get_id() != consumer && !let_go) {
+      held = true;
+      let_go.wait(false);
+    }
+    return RandomDataset::read(index, scratch);
+  }
+  int64_t bad = -1;
+  int64_t slow = -1;
+  std::thread::id consumer;
+  mutable std::atomic<bool> held = false;
+  std::atomic<bool> let_go = false;
+};
+
+TEST_F(LoaderTest, PassesOnWhatWentWrongWithASample) {
+  Troubled data;
+  data.bad = 35;
+  for (const int prefetch : {0, 3}) {
+    Loader loader(data, transform_, {.batch = 10, .training = false, .prefetch = prefetch});
+    std::vector<float> images(static_cast<size_t>(10 * kShape.elements()));
+    std::vector<int32_t> labels(10);
+    const BatchView to{images.data(), DType::f32, labels};
+    for (int step = 0; step < 3; ++step) loader.next(to);
+    EXPECT_THROW(loader.next(to), RunError);
+  }
+}
+
+TEST_F(LoaderTest, DoesNotWaitForAThreadThatGetsNoCore) {
+  set_thread_count(1);
+  const Delivered expected = deliver({.batch = 10, .training = false, .prefetch = 0}, 30);
+  Troubled data;
+  data.slow = 25;
+  data.consumer = std::this_thread::get_id();
+  const LoaderOptions options{.batch = 10, .training = false, .prefetch = 3, .threads = 1};
+  Loader loader(data, transform_, options);
+  // The thread is held at sample 25 for good; the batches go on, more of them than there are slots.
+  EXPECT_EQ(deliver(loader, options, 30), expected);
+  data.let_go = true;
+  data.let_go.notify_all();
+}
+
+}  // namespace
+}  // namespace syrtos::data
