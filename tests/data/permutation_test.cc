@@ -52,31 +52,33 @@ TEST(Permutation, mixes) {
 
 TEST(RandomDataset, samples_depend_on_seed_and_index_alone) {
   const RandomDataset set(100, {3, 5, 5}, 10, 7);
-  std::vector<float> a(150), b(150);
-  std::vector<int32_t> labels_a(2), labels_b(2);
-  set.fill(std::vector<int64_t>{3, 4}, {a.data(), DType::f32, labels_a});
-  set.fill(std::vector<int64_t>{4, 3}, {b.data(), DType::f32, labels_b});
-  EXPECT_TRUE(std::equal(a.begin(), a.begin() + 75, b.begin() + 75));
-  EXPECT_EQ(labels_a[0], labels_b[1]);
-  EXPECT_NE(a[0], a[75]);
+  Scratch first, second, other;
+  const Sample a = set.read(3, first);
+  set.read(4, second);
+  const Sample b = set.read(3, second);
+  const Sample c = set.read(4, other);
+  ASSERT_EQ(a.elements(), 75);
+  EXPECT_TRUE(std::equal(a.floats(), a.floats() + 75, b.floats()));
+  EXPECT_EQ(a.label, b.label);
+  EXPECT_NE(a.floats()[0], c.floats()[0]);
 }
 
 TEST(RandomDataset, has_mean_zero_variance_one_and_every_class) {
   const RandomDataset set(1000, {1, 8, 8}, 4, 7);
-  std::vector<int64_t> indices(1000);
-  for (size_t i = 0; i < 1000; ++i) indices[i] = static_cast<int64_t>(i);
-  std::vector<float> images(64000);
-  std::vector<int32_t> labels(1000);
-  set.fill(indices, {images.data(), DType::f32, labels});
   double sum = 0, squares = 0;
-  for (const float v : images) {
-    sum += v;
-    squares += static_cast<double>(v) * v;
+  std::vector<int> counts(4);
+  Scratch scratch;
+  for (int64_t i = 0; i < 1000; ++i) {
+    const Sample sample = set.read(i, scratch);
+    ++counts.at(static_cast<size_t>(sample.label));
+    for (int64_t k = 0; k < 64; ++k) {
+      const double value = sample.floats()[k];
+      sum += value;
+      squares += value * value;
+    }
   }
   EXPECT_NEAR(sum / 64000, 0, 0.02);
   EXPECT_NEAR(squares / 64000, 1, 0.02);
-  std::vector<int> counts(4);
-  for (const int32_t label : labels) ++counts.at(static_cast<size_t>(label));
   for (const int count : counts) EXPECT_NEAR(count, 250, 60);
 }
 
