@@ -1,19 +1,53 @@
 #include "syrtos/data/open.h"
 
+#include <array>
+
 #include "syrtos/base/error.h"
+#include "syrtos/data/cifar.h"
+#include "syrtos/data/csv.h"
+#include "syrtos/data/image_folder.h"
 #include "syrtos/data/mnist.h"
+#include "syrtos/data/numpy.h"
 
 namespace syrtos::data {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+struct Format {
+  const char* looked_for;
+  bool (*has)(const fs::path&);
+  Splits (*open)(const fs::path&);
+};
+
+// In this order: image folders, which need the least to be taken for one, come last.
+constexpr std::array kFormats = {
+    Format{"MNIST's four IDX files", has_mnist, open_mnist},
+    Format{"CIFAR's files or their archive", has_cifar, open_cifar},
+    Format{"NumPy arrays (.npz; x_train.npy, ...)", has_numpy, open_numpy},
+    Format{"signals as text (.csv, .tsv; train.csv and test.csv)", has_csv, open_csv},
+    Format{"a folder of pictures per class", has_image_folder, open_image_folder},
+};
+
+Splits open_path(const fs::path& path) {
+  for (const Format& format : kFormats) {
+    if (format.has(path)) return format.open(path);
+  }
+  std::string list;
+  for (const Format& format : kFormats) list += fmt::format("\n  {}", format.looked_for);
+  fail_request("{}: found no data in a format that is known; looked for:{}", path.string(), list);
+}
+
+}  // namespace
 
 fs::path data_directory(const fs::path& cache_home) { return cache_home / "syrtos" / "data"; }
 
 Splits open(const std::string& name_or_path, const fs::path& cache_home) {
   std::error_code ignored;
   const fs::path fetched = data_directory(cache_home) / name_or_path;
-  if (fs::is_directory(fetched, ignored)) return open_mnist(fetched);
-  if (fs::is_directory(name_or_path, ignored)) return open_mnist(name_or_path);
+  if (fs::is_directory(fetched, ignored)) return open_path(fetched);
+  if (fs::exists(name_or_path, ignored)) return open_path(name_or_path);
   fail_request("--data: expected a data set or a path, found '{}', which is neither", name_or_path);
 }
 

@@ -1,10 +1,7 @@
 #include "syrtos/data/pnm.h"
 
+#include <algorithm>
 #include <cctype>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <string>
 
 #include "syrtos/base/error.h"
 
@@ -12,85 +9,80 @@ namespace syrtos::data {
 
 namespace {
 
-constexpr int64_t kMaxSide = 1 << 15;
+constexpr uint64_t kMostSide = 1 << 26;
 
 /// The header of a PNM file: numbers between white space and comments.
 class Header {
  public:
-  Header(std::ifstream& in, std::string file) : in_(in), file_(std::move(file)) {}
+  Header(std::span<const uint8_t> bytes, const std::string& name) : bytes_(bytes), name_(name) {}
 
-  int64_t number(const char* what, int64_t most) {
+  uint64_t number(const char* what, uint64_t most) {
     int c = next();
     while (std::isspace(c) != 0 || c == '#') {
-      while (c == '#' && c != '\n' && c != EOF) {
-        do {
-          c = next();
-        } while (c != '\n' && c != EOF);
+      if (c == '#') {
+        while (c != '\n' && c != kEnd) c = next();
+      } else {
+        c = next();
       }
-      c = next();
     }
-    const int64_t at = offset_ - 1;
-    int64_t value = 0;
+    const size_t at = offset_ - 1;
+    uint64_t value = 0;
     int digits = 0;
-    for (; c >= '0' && c <= '9' && digits < 9; c = next(), ++digits) value = value * 10 + c - '0';
+    for (; c >= '0' && c <= '9' && digits < 9; c = next(), ++digits) {
+      value = value * 10 + static_cast<uint64_t>(c - '0');
+    }
     if (digits == 0 || std::isspace(c) == 0 || value < 1 || value > most) {
-      fail_request("{}: at offset {} expected the {}, 1 to {}, found something else", file_, at,
-                   what, most);
+      fail_request("{}: at offset {} expected the {}, 1 to {}, found {}", name_, at, what, most,
+                   digits > 0  ? std::to_string(value)
+                   : c == kEnd ? "the end of the file"
+                               : "something else");
     }
     return value;
   }
 
-  int next() {
-    ++offset_;
-    return in_.get();
-  }
-  int64_t offset() const { return offset_; }
+  /// Where the pixels begin, after all numbers.
+  size_t offset() const { return offset_; }
 
  private:
-  std::ifstream& in_;
-  std::string file_;
-  int64_t offset_ = 0;
+  static constexpr int kEnd = -1;
+
+  int next() {
+    const int c = offset_ < bytes_.size() ? bytes_[offset_] : kEnd;
+    ++offset_;
+    return c;
+  }
+
+  std::span<const uint8_t> bytes_;
+  const std::string& name_;
+  size_t offset_ = 2;  // after the magic, which the caller has seen
 };
 
 }  // namespace
 
-Picture read_pnm(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::error_code error;
-  const bool regular = std::filesystem::is_regular_file(file, error);
-  if (!in || !regular) {
-    fail_request("cannot read the image {}: {}", file.string(),
-                 regular || error ? std::strerror(errno) : "not a file");
+void decode_pnm(std::span<const uint8_t> bytes, const std::string& name, Picture& picture) {
+  SYRTOS_CHECK(bytes.size() >= 2);
+  Header header(bytes, name);
+  const uint64_t channels = bytes[1] == '5' ? 1 : 3;
+  const uint64_t width = header.number("width", kMostSide);
+  const uint64_t height = header.number("height", kMostSide);
+  check_picture_size(name, height, width);
+  const uint64_t levels = header.number("largest value", 255);
+  const uint64_t size = width * height * channels;
+  const uint64_t left = bytes.size() - header.offset();
+  if (left < size) {
+    fail_request("{}: truncated: at offset {} expected {} bytes of pixels, found {}", name,
+                 header.offset(), size, left);
   }
-  Header header(in, file.string());
-  const int magic = header.next();
-  const int kind = header.next();
-  if (magic != 'P' || (kind != '5' && kind != '6')) {
-    fail_request(
-        "{}: at offset 0 expected a PGM or PPM image (\"P5\" or \"P6\"), found something "
-        "else; convert it, for example with: convert IMAGE image.pgm",
-        file.string());
-  }
-  Picture picture;
-  picture.channels = kind == '5' ? 1 : 3;
-  picture.width = header.number("width", kMaxSide);
-  picture.height = header.number("height", kMaxSide);
-  const int64_t levels = header.number("largest value", 255);
-  const int64_t bytes = picture.width * picture.height * picture.channels;
-  const auto left = static_cast<int64_t>(std::filesystem::file_size(file)) - header.offset();
-  if (left < bytes) {
-    fail_request("{}: truncated: at offset {} expected {} bytes of pixels, found {}", file.string(),
-                 header.offset(), bytes, left);
-  }
-  picture.pixels.resize(static_cast<size_t>(bytes));
-  in.read(reinterpret_cast<char*>(picture.pixels.data()), bytes);
-  if (!in) fail_request("{}: cannot read the pixels", file.string());
+  const auto from = bytes.subspan(header.offset(), size);
+  picture.pixels.assign(from.begin(), from.end());
   if (levels < 255) {
     for (uint8_t& pixel : picture.pixels) {
-      pixel = static_cast<uint8_t>(std::min<int64_t>(255, pixel * 255 / levels));
+      pixel = static_cast<uint8_t>(std::min<uint64_t>(255, pixel * 255 / levels));
     }
   }
-  return picture;
+  picture.height = static_cast<int64_t>(height);
+  picture.width = static_cast<int64_t>(width);
+  picture.channels = static_cast<int64_t>(channels);
 }
 
 }  // namespace syrtos::data

@@ -1,0 +1,58 @@
+#include "syrtos/data/file_bytes.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "syrtos/base/error.h"
+
+namespace syrtos::data {
+
+namespace {
+
+struct Descriptor {
+  int number = -1;
+  explicit Descriptor(const std::filesystem::path& file)
+      : number(open(file.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~Descriptor() {
+    if (number >= 0) close(number);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+};
+
+}  // namespace
+
+void read_bytes(const std::filesystem::path& file, std::vector<uint8_t>& to) {
+  const Descriptor descriptor(file);
+  struct stat status = {};
+  if (descriptor.number < 0 || fstat(descriptor.number, &status) != 0) {
+    fail_request("cannot read {}: {}", file.string(), std::strerror(errno));
+  }
+  if (!S_ISREG(status.st_mode)) {
+    fail_request("cannot read {}: expected a file, found something else", file.string());
+  }
+  to.resize(static_cast<size_t>(status.st_size));
+  size_t have = 0;
+  while (have < to.size()) {
+    const ssize_t got = read(descriptor.number, to.data() + have, to.size() - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_request("cannot read {}: {}", file.string(), std::strerror(errno));
+    if (got == 0) {
+      fail_request("{}: expected {} bytes, found the end of the file at offset {}", file.string(),
+                   to.size(), have);
+    }
+    have += static_cast<size_t>(got);
+  }
+}
+
+std::vector<uint8_t> read_bytes(const std::filesystem::path& file) {
+  std::vector<uint8_t> bytes;
+  read_bytes(file, bytes);
+  return bytes;
+}
+
+}  // namespace syrtos::data

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <filesystem>
+
+#include "syrtos/data/dataset.h"
+
+namespace syrtos::data {
+
+/// Whether the path is a .npz file or a directory with NumPy arrays under the names below.
+bool has_numpy(const std::filesystem::path& path);
+
+/// Reads arrays x_train, y_train, x_test, y_test (or train_x, ...; or x and y, when every tenth
+/// sample of a class is for testing, see split_every_tenth) from one .npz or from .npy files in a
+/// directory. What x means:
+///   u8 [n, height, width] or [n, height, width, channels]     pictures, as they are
+///   other types [n, length] or [n, length, channels]          signals, become f32, height 1
+///   other types [n, height, width, channels]                  f32
+/// y holds whole numbers, [n] or [n, 1]. Throws RequestError that says the file, the offset, what
+/// was expected and what was found.
+Splits open_numpy(const std::filesystem::path& path);
+
+}  // namespace syrtos::data

@@ -1,0 +1,327 @@
+#include "syrtos/data/pickle_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "syrtos/base/error.h"
+#include "syrtos/data/text_escapes.h"
+
+namespace syrtos::data {
+
+namespace {
+
+// CIFAR-100 needs about 200,000.
+constexpr size_t kMostValues = size_t{1} << 21;
+
+}  // namespace
+
+const std::vector<PickleReader::Opcode>& PickleReader::opcodes() {
+  using R = PickleReader;
+  static const std::vector<Opcode> table = {
+      {0x80, &R::protocol},
+      {'.', &R::stop},
+      {'(', &R::empty<Kind::mark>},
+      {'N', &R::empty<Kind::none>},
+      {'}', &R::empty<Kind::dict>},
+      {']', &R::empty<Kind::list>},
+      {')', &R::empty<Kind::tuple>},
+      {'d', &R::from_mark<Kind::dict>},
+      {'l', &R::from_mark<Kind::list>},
+      {'t', &R::from_mark<Kind::tuple>},
+      {0x85, &R::short_tuple<1>},
+      {0x86, &R::short_tuple<2>},
+      {0x87, &R::short_tuple<3>},
+      {'a', &R::add_top<Kind::list, 1>},
+      {'s', &R::add_top<Kind::dict, 2>},
+      {'e', &R::add_from_mark<Kind::list>},
+      {'u', &R::add_from_mark<Kind::dict>},
+      {0x88, &R::constant<1>},
+      {0x89, &R::constant<0>},
+      {'I', &R::number_line},
+      {'L', &R::long_line},
+      {0x8a, &R::long_bytes},
+      {'K', &R::number_bytes<1, false>},
+      {'M', &R::number_bytes<2, false>},
+      {'J', &R::number_bytes<4, true>},
+      {'S', &R::quoted_line},
+      {'V', &R::unicode_line},
+      {'U', &R::text_bytes<1>},
+      {'T', &R::text_bytes<4>},
+      {'X', &R::text_bytes<4>},
+      {'p', &R::put_line},
+      {'g', &R::get_line},
+      {'q', &R::put<1>},
+      {'h', &R::get<1>},
+      {'r', &R::put<4>},
+      {'j', &R::get<4>},
+      {'c', &R::global},
+      {'R', &R::reduce},
+      {'b', &R::build},
+  };
+  return table;
+}
+
+void PickleReader::run() {
+  std::array<Step, 256> steps = {};
+  for (const Opcode& opcode : opcodes()) steps[opcode.code] = opcode.step;
+  while (!stopped_) {
+    step_offset_ = offset_;
+    const auto code = static_cast<uint8_t>(take(1)[0]);
+    if (steps[code] == nullptr) {
+      fail("an opcode of a CIFAR file (pickle protocol 0 to 2)", fmt::format("0x{:02x}", code));
+    }
+    (this->*steps[code])();
+  }
+  to_.root_ = pop();
+  require(stack_.empty() && at(to_.root_).kind == Kind::dict, "a dictionary and nothing else");
+}
+
+void PickleReader::fail(const std::string& expected, const std::string& found) const {
+  fail_request("{}: at offset {} expected {}, found {}", to_.name_, step_offset_, expected, found);
+}
+
+void PickleReader::require(bool condition, const char* expected) const {
+  if (!condition) fail(expected, "something else");
+}
+
+std::string_view PickleReader::take(size_t n) {
+  if (n > bytes_.size() - offset_) {
+    fail(fmt::format("{} more bytes", n), fmt::format("{}", bytes_.size() - offset_));
+  }
+  const auto* from = reinterpret_cast<const char*>(bytes_.data()) + offset_;
+  offset_ += n;
+  return {from, n};
+}
+
+std::string_view PickleReader::line() {
+  const auto from = bytes_.begin() + static_cast<std::ptrdiff_t>(offset_);
+  const auto end = std::find(from, bytes_.end(), '\n');
+  if (end == bytes_.end()) fail("a line", "the end of the file");
+  const std::string_view text = take(static_cast<size_t>(end - from));
+  take(1);
+  return text;
+}
+
+uint64_t PickleReader::little_endian(size_t bytes) {
+  uint64_t value = 0;
+  int shift = 0;
+  for (const char c : take(bytes)) {
+    value |= uint64_t{static_cast<uint8_t>(c)} << shift;
+    shift += 8;
+  }
+  return value;
+}
+
+void PickleReader::push(Value value) {
+  require(to_.values_.size() < kMostValues, "no more than two million values");
+  stack_.push_back(static_cast<uint32_t>(to_.values_.size()));
+  to_.values_.push_back(std::move(value));
+}
+
+uint32_t PickleReader::pop() {
+  const uint32_t position = top();
+  stack_.pop_back();
+  return position;
+}
+
+uint32_t PickleReader::top() const {
+  require(!stack_.empty() && to_.values_[stack_.back()].kind != Kind::mark, "a value on the stack");
+  return stack_.back();
+}
+
+std::vector<uint32_t> PickleReader::pop_to_mark() {
+  const auto mark = std::find_if(stack_.rbegin(), stack_.rend(), [&](uint32_t position) {
+    return to_.values_[position].kind == Kind::mark;
+  });
+  require(mark != stack_.rend(), "a mark on the stack");
+  std::vector<uint32_t> items(mark.base(), stack_.end());
+  stack_.erase(mark.base() - 1, stack_.end());
+  return items;
+}
+
+// Every text is decoded once in an honest file.
+std::string_view PickleReader::own(std::string text) {
+  owned_ += text.size();
+  require(owned_ <= 4 * bytes_.size(), "texts that are decoded once");
+  return to_.texts_.emplace_back(std::move(text));
+}
+
+void PickleReader::protocol() {
+  const uint64_t version = little_endian(1);
+  if (version > 2) fail("pickle protocol 0 to 2", fmt::format("{}", version));
+}
+
+void PickleReader::number_line() {
+  const std::string_view text = line();
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  require(error == std::errc() && end == text.data() + text.size(), "a whole number");
+  push_number(number);
+}
+
+void PickleReader::long_line() {
+  std::string_view text = line();
+  if (text.ends_with('L')) text.remove_suffix(1);
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  require(error == std::errc() && end == text.data() + text.size(), "a whole number");
+  push_number(number);
+}
+
+void PickleReader::long_bytes() {
+  const uint64_t bytes = little_endian(1);
+  require(bytes <= 8, "a whole number of at most 8 bytes");
+  uint64_t value = little_endian(bytes);
+  if (bytes > 0 && bytes < 8 && (value >> (8 * bytes - 1) & 1) != 0) value |= ~0ULL << (8 * bytes);
+  push_number(static_cast<int64_t>(value));
+}
+
+template <size_t kBytes, bool kSigned>
+void PickleReader::number_bytes() {
+  const uint64_t value = little_endian(kBytes);
+  push_number(kSigned ? static_cast<int32_t>(static_cast<uint32_t>(value))
+                      : static_cast<int64_t>(value));
+}
+
+template <size_t kLengthBytes>
+void PickleReader::text_bytes() {
+  push_text(take(little_endian(kLengthBytes)));
+}
+
+void PickleReader::quoted_line() {
+  const std::optional<std::string> text = decode_python_quotes(line());
+  require(text.has_value(), "a text in quotes");
+  push_text(own(*text));
+}
+
+void PickleReader::unicode_line() {
+  const std::optional<std::string> text = decode_raw_unicode(line());
+  require(text.has_value(), "a Unicode text");
+  push_text(own(*text));
+}
+
+template <Pickle::Kind kKind>
+void PickleReader::from_mark() {
+  std::vector<uint32_t> items = pop_to_mark();
+  require(kKind != Kind::dict || items.size() % 2 == 0, "keys and values in pairs");
+  push({.kind = kKind, .items = std::move(items)});
+}
+
+template <size_t kCount>
+void PickleReader::short_tuple() {
+  std::vector<uint32_t> items(kCount);
+  for (size_t i = kCount; i-- > 0;) items[i] = pop();
+  push({.kind = Kind::tuple, .items = std::move(items)});
+}
+
+template <Pickle::Kind kKind>
+void PickleReader::add(std::vector<uint32_t> items) {
+  Value& container = at(top());
+  require(container.kind == kKind, kKind == Kind::list ? "a list" : "a dictionary");
+  require(kKind == Kind::list || items.size() % 2 == 0, "keys and values in pairs");
+  container.items.insert(container.items.end(), items.begin(), items.end());
+}
+
+template <Pickle::Kind kKind, size_t kCount>
+void PickleReader::add_top() {
+  std::vector<uint32_t> items(kCount);
+  for (size_t i = kCount; i-- > 0;) items[i] = pop();
+  add<kKind>(std::move(items));
+}
+
+template <Pickle::Kind kKind>
+void PickleReader::add_from_mark() {
+  add<kKind>(pop_to_mark());
+}
+
+template <size_t kBytes>
+void PickleReader::put() {
+  remember(little_endian(kBytes));
+}
+
+template <size_t kBytes>
+void PickleReader::get() {
+  recall(little_endian(kBytes));
+}
+
+void PickleReader::put_line() {
+  number_line();
+  remember(static_cast<uint64_t>(at(pop()).number));
+}
+
+void PickleReader::get_line() {
+  number_line();
+  recall(static_cast<uint64_t>(at(pop()).number));
+}
+
+void PickleReader::remember(uint64_t key) { memo_[key] = top(); }
+
+void PickleReader::recall(uint64_t key) {
+  const auto found = memo_.find(key);
+  require(found != memo_.end(), "a value that was stored before");
+  require(stack_.size() < kMostValues, "no more than two million values");
+  stack_.push_back(found->second);
+}
+
+void PickleReader::global() {
+  const std::string_view module = line();
+  const std::string_view function = line();
+  push({.kind = Kind::global, .text = own(fmt::format("{} {}", module, function))});
+}
+
+void PickleReader::reduce() {
+  const std::vector<uint32_t> arguments = at(pop()).items;
+  const Value& function = at(pop());
+  require(function.kind == Kind::global, "a function");
+  push(call(function.text, arguments));
+}
+
+Pickle::Value PickleReader::call(std::string_view function,
+                                 const std::vector<uint32_t>& arguments) {
+  if (function == "numpy.core.multiarray _reconstruct" ||
+      function == "numpy._core.multiarray _reconstruct") {
+    require(arguments.size() == 3 && at(arguments[0]).text == "numpy ndarray", "a NumPy array");
+    return {.kind = Kind::array};
+  }
+  if (function == "numpy dtype") {
+    require(!arguments.empty() && at(arguments[0]).text == "u1", "the NumPy type u1");
+    return {.kind = Kind::type};
+  }
+  if (function == "_codecs encode") {
+    require(arguments.size() == 2 && at(arguments[0]).kind == Kind::text &&
+                at(arguments[1]).text == "latin1",
+            "a byte string as Python 3 writes it");
+    const std::optional<std::string> bytes = utf8_to_latin1(at(arguments[0]).text);
+    require(bytes.has_value(), "characters that fit in bytes");
+    return {.kind = Kind::text, .text = own(*bytes)};
+  }
+  fail("a NumPy array or byte string", fmt::format("a call of '{}', which is not done", function));
+}
+
+void PickleReader::build() {
+  const std::vector<uint32_t> state = at(pop()).items;
+  Value& object = at(top());
+  require(object.kind == Kind::array || object.kind == Kind::type, "a NumPy array or type");
+  if (object.kind == Kind::array) build_array(object, state);
+}
+
+// state: version, shape, type, whether in Fortran's order, values.
+void PickleReader::build_array(Value& array, const std::vector<uint32_t>& state) {
+  require(state.size() == 5 && at(state[2]).kind == Kind::type && at(state[4]).kind == Kind::text,
+          "the parts of a NumPy array");
+  require(at(state[3]).kind == Kind::number && at(state[3]).number == 0, "an array in C order");
+  const std::vector<uint32_t>& shape = at(state[1]).items;
+  require(shape.size() == 2, "an array with two axes");
+  const std::string_view values = at(state[4]).text;
+  const int64_t rows = at(shape[0]).number;
+  const int64_t columns = at(shape[1]).number;
+  const auto size = static_cast<int64_t>(values.size());
+  require(rows > 0 && columns > 0 && rows <= size && size % rows == 0 && size / rows == columns,
+          "as many values as the array's shape says");
+  array.number = rows;
+  array.columns = columns;
+  array.text = values;
+}
+
+}  // namespace syrtos::data
