@@ -3,9 +3,11 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "syrtos/data/resize.h"
 #include "syrtos/tensor/dtype.h"
 #include "syrtos/tensor/shape.h"
 
@@ -31,6 +33,8 @@ struct Scratch {
   std::vector<uint8_t> file;    ///< encoded bytes
   std::vector<uint8_t> values;  ///< decoded ones
   std::vector<uint8_t> row;     ///< one row of a picture on its way to a batch
+  std::vector<uint8_t> scaled;  ///< and those brought to another size
+  ResizeScratch resize;
 };
 
 /// What is known about a data set without reading a sample.
@@ -48,7 +52,7 @@ struct DatasetInfo {
   Shape shape() const { return {channels, height, width}; }
 };
 
-/// Samples that can be read in any order. Both calls are thread-safe.
+/// Samples that can be read in any order. All calls are thread-safe.
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -59,6 +63,14 @@ class Dataset {
   /// 0 <= index < size(). The result is valid until `scratch` is used again. Throws RunError that
   /// names file, offset, expected and found when a sample turns out to be damaged or gone.
   virtual Sample read(int64_t index, Scratch& scratch) const = 0;
+  /// The picture file of a sample as it is stored, JPEG or PNG; empty when it is not one. Valid as
+  /// long as what read() returns.
+  virtual std::span<const uint8_t> encoded(int64_t /*index*/, Scratch& /*scratch*/) const {
+    return {};
+  }
+  /// To be called after the values of samples were used: throws RunError when they were not what
+  /// the file held, because it was cut meanwhile. Costs less than a microsecond.
+  virtual void check() const {}
 
  protected:
   DatasetInfo info_;
