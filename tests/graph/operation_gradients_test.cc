@@ -8,6 +8,7 @@
 #include "syrtos/ops/arithmetic.h"
 #include "syrtos/ops/bias.h"
 #include "syrtos/ops/cast.h"
+#include "syrtos/ops/gelu.h"
 #include "syrtos/ops/reshape.h"
 #include "syrtos/ops/softmax.h"
 #include "tests/support/gradient_check.h"
@@ -87,6 +88,7 @@ std::vector<GradientCase> pointwise_cases() {
       {"Relu", std::make_shared<ops::Activation>(ActivationKind::relu), {rows}},
       {"Sigmoid", std::make_shared<ops::Activation>(ActivationKind::sigmoid), {rows}},
       {"Tanh", std::make_shared<ops::Activation>(ActivationKind::tanh), {rows}},
+      {"Gelu", std::make_shared<ops::Gelu>(), {rows}},
       {"Softmax", std::make_shared<ops::Softmax>(false), {rows}},
       {"LogSoftmax", std::make_shared<ops::Softmax>(true), {rows}},
       {"Dropout", dropout(0.4F, 3), {{{4, 6}}}},
@@ -161,7 +163,7 @@ TEST(OperationGradients, AreCheckedForEveryForwardOperation) {
                            "reshape",       "reduce_sum",
                            "reduce_mean",   "broadcast",
                            "cross_entropy", "half_squared_error",
-                           "l2_penalty"}) {
+                           "l2_penalty",    "gelu"}) {
     EXPECT_TRUE(checked.contains(name)) << name << " has no gradient check";
   }
 }

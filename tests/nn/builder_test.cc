@@ -109,5 +109,18 @@ TEST_F(BuilderTest, LogitsAreF32AlsoInBf16) {
   EXPECT_EQ(graph.type(bf16.classifier("fc2", hidden, 3)), (TensorType{DType::f32, {2, 3}}));
 }
 
+TEST_F(BuilderTest, BatchNormTrainsWhatItsOptionsSay) {
+  const ValueId x = image({2, 3, 8, 8});
+  b.batch_norm("usual", x);
+  b.batch_norm("fast", x, {.scale = false, .beta_rate = 64});
+  EXPECT_EQ(graph.find("fast.weight"), graph::kNone);
+  const graph::Value& beta = graph.value(graph.find("fast.bias"));
+  EXPECT_EQ(beta.rate, 64);
+  EXPECT_EQ(beta.decay, 1.0F / 64);
+  const graph::Value& usual = graph.value(graph.find("usual.bias"));
+  EXPECT_EQ(usual.rate, 1);
+  EXPECT_EQ(usual.decay, 0);
+}
+
 }  // namespace
 }  // namespace syrtos::nn

@@ -110,6 +110,23 @@ TEST(Init, OrthogonalVectorsHaveTheGainAsLength) {
   }
 }
 
+TEST(Init, DiracPassesInputsOnAndFillsTheRest) {
+  const Tensor kernel = made({7, 4, 3, 3}, Initializer::dirac());
+  double rest = 0;
+  for (int64_t i = 0; i < kernel.elements(); ++i) {
+    const int64_t out = i / 36;
+    if (out < 4) {
+      EXPECT_EQ(kernel.get(i), i % 36 == out * 9 + 4 ? 1 : 0) << i;
+    } else {
+      EXPECT_LE(std::abs(kernel.get(i)), 1.0 / 6) << i;
+      rest = std::max<double>(rest, std::abs(kernel.get(i)));
+    }
+  }
+  EXPECT_GT(rest, 0.9 / 6);
+  const Tensor narrow = made({2, 3, 1, 1}, Initializer::dirac());
+  EXPECT_EQ(narrow.to_vector(), (std::vector<float>{1, 0, 0, 0, 1, 0}));
+}
+
 TEST(Init, DependsOnSeedAndNameAndNothingElse) {
   const Initializer he = Initializer::he_normal();
   const auto first = made({64, 33, 3, 3}, he).to_vector();

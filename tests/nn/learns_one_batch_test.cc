@@ -86,15 +86,17 @@ TEST_P(LearnsOneBatch, AndItsLossGoesDown) {
 
 INSTANTIATE_TEST_SUITE_P(
     Zoo, LearnsOneBatch,
-    testing::Values(Case{"mlp", 8, 0.01F}, Case{"mlp", 8, 0.01F, 10, DType::bf16},
-                    Case{"lenet5", 28, 0.02F, 20}, Case{"lenet5", 32, 0.02F, 20, DType::bf16},
-                    Case{"mnist-cnn", 12, 0.01F, 20}, Case{"alexnet", 63, 0.005F, 12},
-                    Case{"vgg16e", 32, 0.005F, 16}, Case{"googlenet", 79, 0.005F, 15},
-                    Case{"squeezenet", 64, 0.003F, 20},
-                    Case{"squeezenet", 64, 0.003F, 20, DType::bf16}, Case{"resnet18", 32, 0.01F},
-                    Case{"resnet34", 32, 0.01F}, Case{"resnet50", 32, 0.01F},
-                    Case{"resnet18-cifar", 8, 0.01F}, Case{"resnet56v2", 16, 0.01F},
-                    Case{"resnet18", 32, 0.01F, 10, DType::bf16}),
+    testing::Values(
+        Case{"mlp", 8, 0.01F}, Case{"mlp", 8, 0.01F, 10, DType::bf16},
+        Case{"lenet5", 28, 0.02F, 20}, Case{"lenet5", 32, 0.02F, 20, DType::bf16},
+        Case{"mnist-cnn", 12, 0.01F, 20}, Case{"alexnet", 63, 0.005F, 12},
+        Case{"vgg16e", 32, 0.005F, 16}, Case{"googlenet", 79, 0.005F, 15},
+        Case{"squeezenet", 64, 0.003F, 20}, Case{"squeezenet", 64, 0.003F, 20, DType::bf16},
+        Case{"resnet18", 32, 0.01F}, Case{"resnet34", 32, 0.01F}, Case{"resnet50", 32, 0.01F},
+        Case{"resnet18-cifar", 8, 0.01F}, Case{"resnet56v2", 16, 0.01F},
+        Case{"resnet18", 32, 0.01F, 10, DType::bf16}, Case{"cifar10-fast", 32, 0.1F, 15},
+        Case{"cifar10-fast", 32, 0.1F, 15, DType::bf16}, Case{"signal-cnn", 16, 0.02F, 20},
+        Case{"signal-cnn", 16, 0.02F, 20, DType::bf16}),
     [](const auto& info) {
       std::string name = info.param.network + "_" + to_string(info.param.dtype);
       std::replace(name.begin(), name.end(), '-', '_');

@@ -31,27 +31,29 @@ TEST_P(PublishedSize, IsReached) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Zoo, PublishedSize,
-                         testing::Values(Size{"lenet5", 1, 28, 10, 61706, 0},       //
-                                         Size{"lenet5", 1, 32, 10, 61706, 0},       //
-                                         Size{"lenet5", 3, 32, 10, 62006, 0},       //
-                                         Size{"mnist-cnn", 1, 28, 10, 1199882, 0},  //
-                                         Size{"alexnet", 3, 224, 1000, 61100840, 714188480},
-                                         Size{"vgg16e", 3, 224, 1000, 143667240, 19632062464},
-                                         Size{"googlenet", 3, 224, 1000, 13378280, 0},
-                                         Size{"squeezenet", 3, 224, 1000, 1248424, 818924576},
-                                         Size{"resnet18", 3, 224, 1000, 11689512, 1814073344},
-                                         Size{"resnet34", 3, 224, 1000, 21797672, 3663761408},
-                                         Size{"resnet50", 3, 224, 1000, 25557032, 4089184256},
-                                         Size{"resnet18-cifar", 3, 32, 10, 11173962, 0},
-                                         Size{"resnet56v2", 3, 32, 10, 1663338, 0}),
-                         [](const auto& info) {
-                           std::string name = info.param.network + "_" +
-                                              std::to_string(info.param.channels) + "_" +
-                                              std::to_string(info.param.side);
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Zoo, PublishedSize,
+    testing::Values(Size{"lenet5", 1, 28, 10, 61706, 0},       //
+                    Size{"lenet5", 1, 32, 10, 61706, 0},       //
+                    Size{"lenet5", 3, 32, 10, 62006, 0},       //
+                    Size{"mnist-cnn", 1, 28, 10, 1199882, 0},  //
+                    Size{"alexnet", 3, 224, 1000, 61100840, 714188480},
+                    Size{"vgg16e", 3, 224, 1000, 143667240, 19632062464},
+                    Size{"googlenet", 3, 224, 1000, 13378280, 0},
+                    Size{"squeezenet", 3, 224, 1000, 1248424, 818924576},
+                    Size{"resnet18", 3, 224, 1000, 11689512, 1814073344},
+                    Size{"resnet34", 3, 224, 1000, 21797672, 3663761408},
+                    Size{"resnet50", 3, 224, 1000, 25557032, 4089184256},
+                    Size{"resnet18-cifar", 3, 32, 10, 11173962, 0},
+                    Size{"resnet56v2", 3, 32, 10, 1663338, 0},
+                    // 1972792 with the whitening kernel and the scales, which stay fixed
+                    Size{"cifar10-fast", 3, 32, 10, 1972792 - 288 - 1152, 118147360}),
+    [](const auto& info) {
+      std::string name = info.param.network + "_" + std::to_string(info.param.channels) + "_" +
+                         std::to_string(info.param.side);
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
 
 int64_t dense(int64_t in, int64_t out) { return in * out + out; }
 int64_t conv(int64_t in, int64_t out, int64_t kernel) { return in * out * kernel * kernel + out; }
@@ -71,6 +73,12 @@ TEST(TableSize, Vgg16eAt128PixelsHasADenseLayerOf8192) {
                                conv(256, 512, 3) + 7 * conv(512, 512, 3);
   EXPECT_EQ(parameters_at("vgg16e", {.classes = 256, .height = 128, .width = 128}),
             convolutions + dense(8192, 4096) + dense(4096, 4096) + dense(4096, 256));
+}
+
+TEST(TableSize, SignalCnn) {
+  const auto block = [](int64_t in, int64_t out) { return in * out * 7 + 2 * out; };
+  EXPECT_EQ(parameters_at("signal-cnn", {.classes = 5, .channels = 2, .height = 1, .width = 16}),
+            block(2, 32) + block(32, 64) + block(64, 128) + dense(128, 5));
 }
 
 TEST(TableSize, GoogLeNet) {

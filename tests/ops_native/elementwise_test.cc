@@ -88,6 +88,51 @@ TEST_P(ElementwiseTest, BinaryFunctionsMatchTheirFormulas) {
       dtype(), tanh_backward, [](double y, double d) { return d * (1 - y * y); }, 1e-6);
 }
 
+double gelu_gate(double x) {
+  return 1 / (1 + std::exp(-2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+}
+double gelu_slope(double x) {
+  const double s = gelu_gate(x);
+  return s + x * s * (1 - s) * 2 * std::sqrt(2 / M_PI) * (1 + 3 * 0.044715 * x * x);
+}
+
+TEST_P(ElementwiseTest, GeluAndItsSlopeMatchTheirFormulas) {
+  for (const int64_t n : kSizes) {
+    for (const double deviation : {0.01, 1.0, 6.0}) {
+      TestTensor x(dtype(), n, 1, 0, deviation), diff(dtype(), n, 2), y(dtype(), n);
+      Doubles value(n), slope(n);
+      for (int64_t i = 0; i < n; ++i) {
+        value[i] = x[i] * gelu_gate(x[i]);
+        slope[i] = diff[i] * gelu_slope(x[i]);
+      }
+      gelu(dtype(), n, x.data(), y.data());
+      expect_near(y, value, 4e-7, deviation);
+      gelu_backward(dtype(), n, x.data(), diff.data(), y.data());
+      expect_near(y, slope, 2e-6);
+      gelu_backward(dtype(), n, x.data(), diff.data(), diff.data());
+      EXPECT_TRUE(diff.same_bits(y)) << "in place differs";
+      gelu(dtype(), n, x.data(), x.data());
+      expect_near(x, value, 4e-7, deviation);
+    }
+  }
+}
+
+TEST_P(ElementwiseTest, GeluOfVeryLargeNumbersIsItsLimit) {
+  const double sources[] = {-kInf, -1e30, -12, 12, 1e30, kInf, kNaN};
+  const int64_t n = std::ssize(sources);
+  TestTensor x(dtype(), n), ones(dtype(), n), y(dtype(), n);
+  fill(dtype(), n, 1, ones.data());
+  for (int64_t i = 0; i < n; ++i) x.set(i, sources[i]);
+  gelu(dtype(), n, x.data(), y.data());
+  for (int64_t i = 0; i < 3; ++i) EXPECT_NEAR(y[i], 0, 1e-20);
+  for (int64_t i = 3; i < 6; ++i) EXPECT_EQ(y[i], x[i]);
+  EXPECT_TRUE(std::isnan(y[6]));
+  gelu_backward(dtype(), n, x.data(), ones.data(), y.data());
+  for (int64_t i = 0; i < 3; ++i) EXPECT_NEAR(y[i], 0, 1e-20);
+  for (int64_t i = 3; i < 6; ++i) EXPECT_EQ(y[i], 1);
+  EXPECT_TRUE(std::isnan(y[6]));
+}
+
 TEST_P(ElementwiseTest, ScaleFillAndSumsOfManyMatchTheirFormulas) {
   for (const int64_t n : kSizes) {
     TestTensor a(dtype(), n, 1), b(dtype(), n, 2), c(dtype(), n, 3), y(dtype(), n);

@@ -14,6 +14,7 @@
 #include "syrtos/ops/concat.h"
 #include "syrtos/ops/conv.h"
 #include "syrtos/ops/dropout.h"
+#include "syrtos/ops/gelu.h"
 #include "syrtos/ops/loss.h"
 #include "syrtos/ops/lrn.h"
 #include "syrtos/ops/matmul.h"
@@ -242,6 +243,8 @@ std::vector<Case> cases() {
       activation_case("relu", ActivationKind::relu),
       activation_case("sigmoid", ActivationKind::sigmoid),
       activation_case("tanh", ActivationKind::tanh),
+      {"gelu",
+       [](Context& c) { return c.add(ops::Gelu(), {c.parameter("src", {3, 7, 5, 2})}); }},
       {"softmax",
        [](Context& c) { return c.add(ops::Softmax(false), {c.parameter("src", {6, 11})}); }},
       {"log_softmax",

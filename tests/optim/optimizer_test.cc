@@ -117,6 +117,36 @@ TEST_P(EveryMethod, follows_the_naive_double_version_over_many_steps) {
   }
 }
 
+TEST_P(EveryMethod, scales_rate_and_decay_by_the_factors_of_a_segment) {
+  constexpr size_t kCount = 64;
+  const OptimizerOptions options{.method = GetParam()};
+  Optimizer optimizer(options, 2 * kCount);
+  std::vector<Naive> naive(2, Naive(options, kCount));
+  std::vector<float> w(2 * kCount), g(2 * kCount);
+  std::vector<std::vector<double>> expected(2, std::vector<double>(kCount));
+  for (size_t i = 0; i < w.size(); ++i) {
+    w[i] = static_cast<float>(wave(i, 3));
+    expected[i / kCount][i % kCount] = w[i];
+  }
+  const std::vector<Segment> segments = {{0, kCount, 1.0F / 64, 64}, {kCount, kCount, 0.5F, 1}};
+  for (int64_t step = 0; step < 20; ++step) {
+    for (size_t i = 0; i < g.size(); ++i) g[i] = static_cast<float>(wave(i, step));
+    const Hyper hyper{.learning_rate = 1e-3, .weight_decay = 0.1, .step = step};
+    optimizer.update(w, g, {}, segments, hyper);
+    for (size_t s = 0; s < 2; ++s) {
+      Hyper own = hyper;
+      own.learning_rate *= segments[s].rate;
+      own.weight_decay *= segments[s].decay;
+      const auto from = g.begin() + static_cast<std::ptrdiff_t>(segments[s].offset);
+      naive[s].update(expected[s], {from, from + kCount}, true, own);
+    }
+  }
+  for (size_t i = 0; i < w.size(); ++i) {
+    const double value = expected[i / kCount][i % kCount];
+    ASSERT_NEAR(w[i], value, 2e-5 * (1 + std::abs(value))) << i;
+  }
+}
+
 TEST_P(EveryMethod, keeps_padding_at_zero_and_what_no_segment_covers_as_it_was) {
   constexpr size_t kCount = 100;
   Optimizer optimizer({.method = GetParam()}, kCount);
@@ -215,6 +245,11 @@ TEST(Optimizer, merges_neighbours_that_are_treated_alike) {
   EXPECT_EQ(result[1].offset, 30U);
   EXPECT_EQ(result[1].elements, 18U);
   EXPECT_EQ(result[2].offset, 50U);
+}
+
+TEST(Optimizer, keeps_neighbours_of_other_factors_apart) {
+  const std::vector<Segment> segments = {{0, 10, 1, 1}, {10, 10, 1, 64}, {20, 10, 0.5F, 64}};
+  EXPECT_EQ(merged(segments).size(), 3U);
 }
 
 TEST(Optimizer, refuses_an_unknown_name_and_names_the_closest) {

@@ -39,6 +39,21 @@ TEST(Schedule, triangular_goes_up_and_down_again_and_again) {
   EXPECT_NEAR(learning_rate(schedule, 30), 1, 1e-12);
 }
 
+TEST(Schedule, triangle_goes_straight_up_to_its_peak_and_down_to_its_end) {
+  const Schedule schedule{.kind = ScheduleKind::triangle,
+                          .rate = 2,
+                          .total_steps = 101,
+                          .peak = 0.25,
+                          .start = 0.2,
+                          .end = 0.05};
+  EXPECT_NEAR(learning_rate(schedule, 0), 0.4, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 5), 0.4 + 1.6 / 5, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 25), 2, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 40), 2 - 1.9 / 5, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 100), 0.1, 1e-12);
+  EXPECT_NEAR(learning_rate(schedule, 200), 0.1, 1e-12);
+}
+
 TEST(Schedule, one_cycle_peaks_where_asked) {
   const Schedule schedule{
       .kind = ScheduleKind::one_cycle, .rate = 1, .total_steps = 101, .peak = 0.3};
@@ -70,6 +85,8 @@ TEST(Schedule, refuses_values_outside_of_their_range) {
   EXPECT_THROW(check(Schedule{.every = 0}), RequestError);
   EXPECT_THROW(check(Schedule{.peak = 1}), RequestError);
   EXPECT_THROW(check(Schedule{.floor = 2}), RequestError);
+  EXPECT_THROW(check(Schedule{.start = -0.1}), RequestError);
+  EXPECT_THROW(check(Schedule{.end = 1.1}), RequestError);
 }
 
 }  // namespace

@@ -187,7 +187,7 @@ class Compiler {
       if (exists) return;
       Layout layout = state(id).layout;
       if (layout.kind == Layout::Kind::any) layout = Layout::plain();
-      slots.push_back({value.name, value.type, layout, 0, 0, value.decay});
+      slots.push_back({value.name, value.type, layout, 0, 0, value.decay, value.rate});
     };
     for (const Program::Item& item : program_->items_) {
       for (const ValueId id : item.outputs) {

@@ -12,22 +12,22 @@ ValueId Graph::add_value(Value value) {
 }
 
 ValueId Graph::add_input(std::string name, TensorType type) {
-  return add_value({type, ValueKind::input, std::move(name), kNone, false});
+  return add_value({type, ValueKind::input, std::move(name), kNone});
 }
 
-ValueId Graph::add_parameter(std::string name, TensorType type, bool decay) {
+ValueId Graph::add_parameter(std::string name, TensorType type, float decay, float rate) {
   for (const Value& value : values_) {
     SYRTOS_CHECK(value.kind != ValueKind::parameter || value.name != name, "{} twice", name);
   }
-  return add_value({type, ValueKind::parameter, std::move(name), kNone, decay});
+  return add_value({type, ValueKind::parameter, std::move(name), kNone, decay, rate});
 }
 
 ValueId Graph::add_state(std::string name, TensorType type) {
-  return add_value({type, ValueKind::state, std::move(name), kNone, false});
+  return add_value({type, ValueKind::state, std::move(name), kNone});
 }
 
 ValueId Graph::add_computed(TensorType type) {
-  return add_value({type, ValueKind::computed, {}, kNone, false});
+  return add_value({type, ValueKind::computed, {}, kNone});
 }
 
 const TensorType& Graph::type(ValueId value) const {
@@ -52,7 +52,7 @@ std::vector<ValueId> Graph::add(std::shared_ptr<const ops::Op> op,
   const auto id = static_cast<NodeId>(nodes_.size());
   Node node{std::move(op), {inputs.begin(), inputs.end()}, {}, scope_, phase_};
   for (const TensorType& output : output_types) {
-    node.outputs.push_back(add_value({output, ValueKind::computed, {}, id, false}));
+    node.outputs.push_back(add_value({output, ValueKind::computed, {}, id}));
   }
   nodes_.push_back(std::move(node));
   return nodes_.back().outputs;

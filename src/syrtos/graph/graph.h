@@ -29,7 +29,8 @@ struct Value {
   ValueKind kind = ValueKind::computed;
   std::string name;         ///< "layer1.0.conv1.weight"; empty for most computed values
   NodeId producer = kNone;  ///< of a computed value
-  bool decay = false;       ///< parameters: whether weight decay applies (kernels, not biases)
+  float decay = 0;          ///< parameters: times the weight decay (1 for kernels, not for biases)
+  float rate = 1;           ///< parameters: times the learning rate
 };
 
 struct Node {
@@ -51,7 +52,7 @@ struct ParameterGradient {
 class Graph : public ops::GraphBuilder {
  public:
   ValueId add_input(std::string name, TensorType type);
-  ValueId add_parameter(std::string name, TensorType type, bool decay);
+  ValueId add_parameter(std::string name, TensorType type, float decay, float rate = 1);
   ValueId add_state(std::string name, TensorType type);
 
   const TensorType& type(ValueId value) const override;

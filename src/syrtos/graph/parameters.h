@@ -19,7 +19,8 @@ struct ParameterSlot {
   ops::Layout layout;   ///< the one its forward kernel wants
   size_t offset = 0;    ///< in elements, from the start of each arena
   size_t elements = 0;  ///< with padding, which is zero
-  bool decay = false;
+  float decay = 0;      ///< times the weight decay
+  float rate = 1;       ///< times the learning rate
 };
 
 struct StateSlot {

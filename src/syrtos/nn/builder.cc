@@ -4,6 +4,7 @@
 #include "syrtos/ops/cast.h"
 #include "syrtos/ops/concat.h"
 #include "syrtos/ops/dropout.h"
+#include "syrtos/ops/gelu.h"
 #include "syrtos/ops/loss.h"
 #include "syrtos/ops/reshape.h"
 #include "syrtos/ops/slice.h"
@@ -23,22 +24,27 @@ void Builder::enter(std::string_view name) {
   graph_.set_scope(layer_);
 }
 
-ValueId Builder::parameter(std::string_view name, const TensorType& type, bool decay,
-                           const Initializer& initializer) {
+ValueId Builder::parameter(std::string_view name, const TensorType& type, float decay,
+                           const Initializer& initializer, float rate) {
   std::string full = fmt::format("{}.{}", layer_, name);
   initializers_.push_back({full, initializer});
-  return graph_.add_parameter(std::move(full), type, decay);
+  return graph_.add_parameter(std::move(full), type, decay, rate);
 }
 
-ValueId Builder::state(std::string_view name, int64_t extent, float value) {
+ValueId Builder::state(std::string_view name, const Shape& shape, const Initializer& initializer) {
   std::string full = fmt::format("{}.{}", layer_, name);
-  initializers_.push_back({full, Initializer::constant(value)});
-  return graph_.add_state(std::move(full), {DType::f32, {extent}});
+  initializers_.push_back({full, initializer});
+  return graph_.add_state(std::move(full), {DType::f32, shape});
 }
 
 ValueId Builder::activation(ValueId x, ops::ActivationKind kind, std::string_view name) {
   enter(name);
   return graph_.add_one(std::make_shared<ops::Activation>(kind), {x});
+}
+
+ValueId Builder::gelu(ValueId x) {
+  enter("gelu");
+  return graph_.add_one(std::make_shared<ops::Gelu>(), {x});
 }
 
 ValueId Builder::softmax(ValueId x) {

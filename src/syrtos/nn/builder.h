@@ -50,6 +50,7 @@ struct ConvOptions {
   Extent dilation = 1;
   int64_t groups = 1;
   bool bias = true;
+  bool trainable = true;  ///< false: the kernel stays as it starts, a state; its bias is trained
   std::optional<Initializer> init = {};  ///< of the kernel; otherwise the builder's
 };
 
@@ -69,6 +70,10 @@ struct DenseOptions {
 struct BatchNormOptions {
   float epsilon = 1e-5F;
   float momentum = 0.1F;  ///< weight of the new batch in the running statistics
+  bool scale = true;      ///< false: gamma is 1 and not trained
+  /// Times the learning rate, for beta. Unless it is 1, beta also decays, by so much less that a
+  /// step shrinks it as it shrinks a kernel.
+  float beta_rate = 1;
 };
 
 struct NamedInitializer {
@@ -85,7 +90,7 @@ class ImageTooSmall : public RequestError {
 /// Adds layers to a graph: operations together with their parameters, which are named after the
 /// layer ("layer1.0.conv1.weight"). Layers are unfused (convolution, bias, activation): joining
 /// them is for the graph's passes. Kernels are in the compute type, biases and the parameters of
-/// batch norm in f32; weight decay applies to kernels only.
+/// batch norm in f32; weight decay applies to kernels only, unless an option says otherwise.
 class Builder {
  public:
   /// Keeps a prefix on the names of layers while it lives.
@@ -123,6 +128,7 @@ class Builder {
   ValueId relu(ValueId x) { return activation(x, ops::ActivationKind::relu, "relu"); }
   ValueId sigmoid(ValueId x) { return activation(x, ops::ActivationKind::sigmoid, "sigmoid"); }
   ValueId tanh(ValueId x) { return activation(x, ops::ActivationKind::tanh, "tanh"); }
+  ValueId gelu(ValueId x);
   ValueId softmax(ValueId x);
   /// Nothing when not training.
   ValueId dropout(ValueId x, float rate);
@@ -157,9 +163,11 @@ class Builder {
  private:
   ValueId activation(ValueId x, ops::ActivationKind kind, std::string_view name);
   ValueId pool(ValueId x, ops::PoolKind kind, const PoolOptions& options, std::string_view name);
-  ValueId parameter(std::string_view name, const TensorType& type, bool decay,
-                    const Initializer& initializer);
-  ValueId state(std::string_view name, int64_t extent, float value);
+  ValueId parameter(std::string_view name, const TensorType& type, float decay,
+                    const Initializer& initializer, float rate = 1);
+  ValueId state(std::string_view name, const Shape& shape, const Initializer& initializer);
+  /// A kernel that is not trained, in the compute type.
+  ValueId frozen_kernel(const Shape& shape, const Initializer& initializer);
   ValueId bias(ValueId x);
   ops::Window window(ValueId x, const Extent& kernel, const Extent& stride, const Extent& dilation,
                      const Padding& padding, bool ceil, std::string_view what) const;

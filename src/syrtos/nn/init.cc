@@ -9,6 +9,7 @@
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
 #include "syrtos/base/philox.h"
+#include "syrtos/nn/whitening.h"
 
 namespace syrtos::nn {
 namespace {
@@ -121,6 +122,22 @@ void fill_orthogonal(Tensor& tensor, const Stream& stream, double gain) {
   }
 }
 
+// An identity at the kernel's centre for the outputs that have an input of their number.
+void fill_dirac(Tensor& tensor, const Stream& stream) {
+  const Shape& shape = tensor.shape();
+  SYRTOS_CHECK(shape.rank() > 2, "dirac is for convolutions, found {}", to_string(shape));
+  const auto bound = static_cast<float>(1 / std::sqrt(static_cast<double>(fans_of(shape).in)));
+  fill(tensor, stream, [=](const auto& words) { return uniform_values(words, bound); });
+  const int64_t taps = shape.elements_from(2);
+  int64_t centre = 0;
+  for (int axis = 2; axis < shape.rank(); ++axis) centre = centre * shape[axis] + shape[axis] / 2;
+  for (int64_t out = 0; out < std::min(shape[0], shape[1]); ++out) {
+    for (int64_t i = 0; i < shape[1] * taps; ++i) {
+      tensor.set(out * shape[1] * taps + i, i == out * taps + centre ? 1 : 0);
+    }
+  }
+}
+
 // Of the kinds that keep the size of activations or gradients.
 double variance(InitKind kind, const Fans& fans) {
   const auto in = static_cast<double>(fans.in);
@@ -167,12 +184,16 @@ std::string to_string(const Initializer& initializer) {
       return "lecun_normal";
     case InitKind::orthogonal:
       return fmt::format("orthogonal {}", initializer.value);
+    case InitKind::dirac:
+      return "dirac";
+    case InitKind::whitening:
+      return "whitening";
   }
   return "?";
 }
 
 void initialize(Tensor& tensor, const Initializer& initializer, uint64_t seed,
-                std::string_view name) {
+                std::string_view name, const PatchCovariance* patches) {
   SYRTOS_CHECK(tensor.dtype() == DType::f32 || tensor.dtype() == DType::bf16, "{} is {}", name,
                to_string(tensor.dtype()));
   if (tensor.elements() == 0) return;
@@ -184,6 +205,14 @@ void initialize(Tensor& tensor, const Initializer& initializer, uint64_t seed,
       return;
     case InitKind::orthogonal:
       fill_orthogonal(tensor, stream, initializer.value);
+      return;
+    case InitKind::dirac:
+      fill_dirac(tensor, stream);
+      return;
+    case InitKind::whitening:
+      fill_whitening(tensor, patches != nullptr
+                                 ? *patches
+                                 : PatchCovariance::identity(patch_shape(tensor.shape())));
       return;
     case InitKind::glorot_normal:
     case InitKind::he_normal:

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "syrtos/tensor/tensor.h"
 
@@ -27,7 +28,24 @@ enum class InitKind {
   lecun_uniform,  ///< variance 1 / in
   lecun_normal,
   orthogonal,  ///< rows (or columns, if there are fewer) orthogonal, of length value
+  dirac,       ///< first outputs: the input of the same number; the others as uniform 1 / sqrt(in)
+  whitening,   ///< outputs are the uncorrelated parts of image patches, and their negatives
 };
+
+/// The covariance of the values of patches of images. A patch lies as a kernel does:
+/// [channel][y][x].
+struct PatchCovariance {
+  int64_t channels = 0;
+  int64_t height = 0;
+  int64_t width = 0;
+  std::vector<double> matrix;  ///< row-major, (channels * height * width)^2
+
+  /// Of white noise.
+  static PatchCovariance identity(const Shape& shape);
+};
+
+/// [channels, height, width] of the patches that a kernel [out, channels, (height,) width] sees.
+Shape patch_shape(const Shape& kernel);
 
 /// The starting value of a parameter.
 struct Initializer {
@@ -43,6 +61,8 @@ struct Initializer {
   static Initializer lecun_uniform() { return {InitKind::lecun_uniform}; }
   static Initializer lecun_normal() { return {InitKind::lecun_normal}; }
   static Initializer orthogonal(float gain = 1) { return {InitKind::orthogonal, gain}; }
+  static Initializer dirac() { return {InitKind::dirac}; }
+  static Initializer whitening() { return {InitKind::whitening}; }
 };
 
 /// "he_normal", "constant 1"
@@ -50,7 +70,9 @@ std::string to_string(const Initializer& initializer);
 
 /// Fills `tensor` (f32 or bf16). Each element is a function of the seed, the parameter's name and
 /// its index alone: neither the order of the parameters nor the number of threads matters.
+/// Whitening is a function of `patches` instead (identity without them), which must be of the
+/// kernel's size.
 void initialize(Tensor& tensor, const Initializer& initializer, uint64_t seed,
-                std::string_view name);
+                std::string_view name, const PatchCovariance* patches = nullptr);
 
 }  // namespace syrtos::nn

@@ -2,15 +2,24 @@
 #include <cmath>
 
 #include "syrtos/nn/builder.h"
+#include "syrtos/ops/arithmetic.h"
 #include "syrtos/ops/batch_norm.h"
 #include "syrtos/ops/bias.h"
+#include "syrtos/ops/cast.h"
 #include "syrtos/ops/matmul.h"
 
 namespace syrtos::nn {
 
 ValueId Builder::bias(ValueId x) {
-  const ValueId b = parameter("bias", {DType::f32, {channels(x)}}, false, Initializer::constant(0));
+  const ValueId b = parameter("bias", {DType::f32, {channels(x)}}, 0, Initializer::constant(0));
   return graph_.add_one(std::make_shared<ops::BiasAdd>(), {x, b});
+}
+
+// States are f32: the cast for bf16 is one of a few values at each step.
+ValueId Builder::frozen_kernel(const Shape& shape, const Initializer& initializer) {
+  const ValueId kernel = state("weight", shape, initializer);
+  if (compute_ == DType::f32) return kernel;
+  return graph_.add_one(std::make_shared<ops::Cast>(compute_), {kernel});
 }
 
 // [N,C,spatial] -> [N,out,spatial']; weight [out, C / groups, kernel], bias [out]
@@ -29,8 +38,9 @@ ValueId Builder::conv(std::string_view name, ValueId x, const ConvOptions& optio
   for (int axis = 0; axis < op->window.axes; ++axis) {
     weight.append(op->window.kernel[static_cast<size_t>(axis)]);
   }
-  const ValueId kernel =
-      parameter("weight", {compute_, weight}, true, options.init.value_or(kernel_init_));
+  const Initializer init = options.init.value_or(kernel_init_);
+  const ValueId kernel = options.trainable ? parameter("weight", {compute_, weight}, 1, init)
+                                           : frozen_kernel(weight, init);
   x = graph_.add_one(std::move(op), {x, kernel});
   return options.bias ? bias(x) : x;
 }
@@ -39,8 +49,8 @@ ValueId Builder::conv(std::string_view name, ValueId x, const ConvOptions& optio
 ValueId Builder::dense(std::string_view name, ValueId x, int64_t units,
                        const DenseOptions& options) {
   enter(name);
-  const ValueId kernel = parameter("weight", {compute_, {units, channels(x)}}, true,
-                                   options.init.value_or(kernel_init_));
+  const ValueId kernel =
+      parameter("weight", {compute_, {units, channels(x)}}, 1, options.init.value_or(kernel_init_));
   auto op = std::make_shared<ops::MatMul>();
   op->transpose_b = true;
   op->f32_output = options.f32_output;
@@ -54,14 +64,26 @@ ValueId Builder::classifier(std::string_view name, ValueId x, int64_t classes) {
   return dense(name, x, classes, {.f32_output = true, .init = Initializer::uniform(bound)});
 }
 
-// [N,C,...] -> the same; weight, bias, running_mean and running_var [C]
+// [N,C,...] -> the same; weight (if scaled), bias, running_mean and running_var [C]
 ValueId Builder::batch_norm(std::string_view name, ValueId x, const BatchNormOptions& options) {
   enter(name);
   const int64_t n = channels(x);
-  const ValueId gamma = parameter("weight", {DType::f32, {n}}, false, Initializer::constant(1));
-  const ValueId beta = parameter("bias", {DType::f32, {n}}, false, Initializer::constant(0));
-  const ValueId mean = state("running_mean", n, 0);
-  const ValueId variance = state("running_var", n, 1);
+  const TensorType per_channel{DType::f32, {n}};
+  const Initializer zero = Initializer::constant(0);
+  const Initializer one = Initializer::constant(1);
+  ValueId gamma = graph::kNone;
+  if (options.scale) {
+    gamma = parameter("weight", per_channel, 0, one);
+  } else {
+    auto constant = std::make_shared<ops::Constant>();
+    constant->type = per_channel;
+    constant->value = 1;
+    gamma = graph_.add_one(std::move(constant), {});
+  }
+  const float decay = options.beta_rate == 1 ? 0 : 1 / options.beta_rate;
+  const ValueId beta = parameter("bias", per_channel, decay, zero, options.beta_rate);
+  const ValueId mean = state("running_mean", {n}, zero);
+  const ValueId variance = state("running_var", {n}, one);
   auto op = std::make_shared<ops::BatchNorm>();
   op->training = training_;
   op->epsilon = options.epsilon;

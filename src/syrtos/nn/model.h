@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,7 +37,6 @@ struct ModelInfo {
   int64_t classes = 10;
   std::string source;          ///< paper
   bool has_shortcuts = false;  ///< ModelOptions::shortcut means something
-  float weight_decay = 0;  ///< factor f of the source's penalty f/2 * |kernels|^2, if it has one
 };
 
 /// The forward pass and the loss; gradients are for the caller to add.
@@ -57,8 +57,14 @@ const std::vector<ModelInfo>& model_list();
 /// Throws RequestError that names the closest one.
 const ModelInfo& model_info(std::string_view name);
 
-/// Fills `parameters`, laid out already, with the model's starting values.
-void initialize_parameters(const Model& model, uint64_t seed, graph::Parameters& parameters);
+/// Channels, height and width of the patches whose covariance the model's starting values are made
+/// of; nothing for most models.
+std::optional<Shape> needs_patches(const Model& model);
+
+/// Fills `parameters`, laid out already, with the model's starting values. Without `patches`, a
+/// model that needs them starts as for white noise: right for random images, poor for real ones.
+void initialize_parameters(const Model& model, uint64_t seed, graph::Parameters& parameters,
+                           const PatchCovariance* patches = nullptr);
 
 /// Number of trained values.
 int64_t parameter_count(const graph::Graph& graph);

@@ -66,7 +66,6 @@ Sweep coefficients(const OptimizerOptions& options, const Hyper& hyper) {
   Sweep sweep;
   sweep.gradient_scale = static_cast<float>(hyper.gradient_scale);
   sweep.epsilon = static_cast<float>(options.epsilon);
-  double rate = hyper.learning_rate;
   switch (options.method) {
     case Method::sgd:
     case Method::adagrad:
@@ -80,7 +79,6 @@ Sweep coefficients(const OptimizerOptions& options, const Hyper& hyper) {
       const auto t = static_cast<double>(hyper.step + 1);
       sweep.a = static_cast<float>(options.beta1);
       sweep.b = static_cast<float>(options.beta2);
-      rate /= 1 - std::pow(options.beta1, t);
       sweep.root = static_cast<float>(1 / std::sqrt(1 - std::pow(options.beta2, t)));
       break;
     }
@@ -88,8 +86,14 @@ Sweep coefficients(const OptimizerOptions& options, const Hyper& hyper) {
       sweep.a = static_cast<float>(options.rho);
       break;
   }
-  sweep.rate = static_cast<float>(rate);
   return sweep;
+}
+
+// The learning rate, with adam's correction of the first moment.
+double corrected_rate(const OptimizerOptions& options, const Hyper& hyper) {
+  const bool adam = options.method == Method::adam || options.method == Method::adamw;
+  if (!adam) return hyper.learning_rate;
+  return hyper.learning_rate / (1 - std::pow(options.beta1, static_cast<double>(hyper.step + 1)));
 }
 
 }  // namespace
@@ -136,7 +140,7 @@ std::vector<Segment> merged(std::span<const Segment> segments) {
     Segment& last = result[kept];
     SYRTOS_CHECK(last.offset + last.elements <= result[i].offset, "segments overlap at {}",
                  result[i].offset);
-    if (last.decay == result[i].decay && last.offset + last.elements == result[i].offset) {
+    if (last.same_rule(result[i]) && last.offset + last.elements == result[i].offset) {
       last.elements += result[i].elements;
     } else {
       result[++kept] = result[i];
@@ -164,14 +168,17 @@ void Optimizer::update(std::span<float> weights, std::span<const float> gradient
   const Kernel kernel = kernel_of(options_.method);
   const auto round = sweep_kernels().round;
   const Sweep common = coefficients(options_, hyper);
+  const double common_rate = corrected_rate(options_, hyper);
   const bool decoupled = options_.method == Method::adamw;
 
   const auto sweep_range = [&](const Segment& segment, int64_t begin, int64_t end) {
     Sweep sweep = common;
-    if (segment.decay && decoupled) {
-      sweep.shrink = static_cast<float>(1 - hyper.learning_rate * hyper.weight_decay);
-    } else if (segment.decay) {
-      sweep.decay = static_cast<float>(hyper.weight_decay);
+    const double decay = hyper.weight_decay * segment.decay;
+    sweep.rate = static_cast<float>(common_rate * segment.rate);
+    if (decoupled) {
+      sweep.shrink = static_cast<float>(1 - hyper.learning_rate * segment.rate * decay);
+    } else {
+      sweep.decay = static_cast<float>(decay);
     }
     for (int64_t at = begin; at < end; at += kBlock) {
       sweep.n = std::min(kBlock, end - at);

@@ -42,11 +42,14 @@ struct Hyper {
   int64_t step = 0;           ///< from 0
 };
 
-/// A slice of the arenas; weight decay applies to it or not.
+/// A slice of the arenas and how it is trained.
 struct Segment {
   size_t offset = 0;  ///< in elements
   size_t elements = 0;
-  bool decay = false;
+  float decay = 0;  ///< times the weight decay
+  float rate = 1;   ///< times the learning rate
+
+  bool same_rule(const Segment& other) const { return decay == other.decay && rate == other.rate; }
 };
 
 /// Neighbours that are treated alike become one, so that a sweep has few edges.

@@ -33,6 +33,10 @@ double fraction(const Schedule& schedule, int64_t step, int64_t total) {
     }
     case ScheduleKind::cosine:
       return cosine(1, schedule.floor, part);
+    case ScheduleKind::triangle:
+      return part < schedule.peak
+                 ? std::lerp(schedule.start, 1, part / schedule.peak)
+                 : std::lerp(1, schedule.end, (part - schedule.peak) / (1 - schedule.peak));
     case ScheduleKind::triangular: {
       const double phase =
           static_cast<double>(step % schedule.every) / static_cast<double>(schedule.every);
@@ -56,6 +60,8 @@ const char* to_string(ScheduleKind kind) {
       return "step";
     case ScheduleKind::cosine:
       return "cosine";
+    case ScheduleKind::triangle:
+      return "triangle";
     case ScheduleKind::triangular:
       return "triangular";
     case ScheduleKind::one_cycle:
@@ -65,12 +71,13 @@ const char* to_string(ScheduleKind kind) {
 }
 
 std::vector<std::string> schedule_names() {
-  return {"constant", "step", "cosine", "triangular", "one-cycle"};
+  return {"constant", "step", "cosine", "triangle", "triangular", "one-cycle"};
 }
 
 ScheduleKind parse_schedule(std::string_view name) {
-  for (const ScheduleKind kind : {ScheduleKind::constant, ScheduleKind::step, ScheduleKind::cosine,
-                                  ScheduleKind::triangular, ScheduleKind::one_cycle}) {
+  for (const ScheduleKind kind :
+       {ScheduleKind::constant, ScheduleKind::step, ScheduleKind::cosine, ScheduleKind::triangle,
+        ScheduleKind::triangular, ScheduleKind::one_cycle}) {
     if (name == to_string(kind)) return kind;
   }
   fail_request("unknown schedule '{}'{}", name, suggestion(name, schedule_names()));
@@ -94,6 +101,12 @@ void check(const Schedule& schedule) {
   }
   if (!(schedule.peak > 0 && schedule.peak < 1)) {
     fail_request("a schedule's peak must be between 0 and 1, found {}", schedule.peak);
+  }
+  if (!(schedule.start >= 0 && schedule.start <= 1)) {
+    fail_request("a schedule's start must be between 0 and 1, found {}", schedule.start);
+  }
+  if (!(schedule.end >= 0 && schedule.end <= 1)) {
+    fail_request("a schedule's end must be between 0 and 1, found {}", schedule.end);
   }
 }
 

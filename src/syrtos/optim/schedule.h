@@ -13,6 +13,7 @@ enum class ScheduleKind {
   constant,    ///< rate
   step,        ///< rate * factor^(step / every)
   cosine,      ///< from rate to floor * rate along half a cosine
+  triangle,    ///< straight from start * rate up to rate at `peak`, then down to end * rate
   triangular,  ///< up and down between floor * rate and rate, a whole triangle in `every` steps
   one_cycle,   ///< rate / 25 up to rate at `peak` of the run, then down to rate / 250000
 };
@@ -30,7 +31,9 @@ struct Schedule {
   int64_t every = 1;         ///< step and triangular: length in steps
   double factor = 0.1;       ///< step
   double floor = 0;          ///< cosine and triangular: lowest rate, as a fraction of rate
-  double peak = 0.3;         ///< one_cycle: where the highest rate is, as a fraction of the run
+  double peak = 0.3;   ///< one_cycle and triangle: where the highest rate is, as a part of the run
+  double start = 0.2;  ///< triangle: rate of the first step, as a fraction of rate
+  double end = 0.07;   ///< triangle: rate of the last step, as a fraction of rate
 };
 
 /// Throws RequestError when an option is outside of its range.

@@ -30,6 +30,8 @@ struct SweepKernels {
   void (*adam)(const Sweep& sweep);
   void (*adagrad)(const Sweep& sweep);
   void (*adadelta)(const Sweep& sweep);
+  /// slow += part * (fast - slow);  fast = slow
+  void (*look_ahead)(float* fast, float* slow, float part, int64_t n);
   /// Rounds n floats to bf16.
   void (*round)(const float* from, uint16_t* to, int64_t n);
   /// Sum of squares in double precision, in an order that depends on n alone.

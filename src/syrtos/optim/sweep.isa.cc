@@ -99,6 +99,14 @@ void adadelta(const Sweep& s) {
   }
 }
 
+void look_ahead(float* __restrict fast, float* __restrict slow, float part, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const float moved = slow[i] + part * (fast[i] - slow[i]);
+    slow[i] = moved;
+    fast[i] = moved;
+  }
+}
+
 // To nearest even; a NaN stays one.
 [[maybe_unused]] inline uint16_t round_one(float value) {
   uint32_t bits;
@@ -146,7 +154,7 @@ double sum_of_squares(const float* values, int64_t n) {
 }  // namespace
 
 extern const SweepKernels kKernels;
-const SweepKernels kKernels = {sgd,     momentum, nesterov, adam,
-                               adagrad, adadelta, round,    sum_of_squares};
+const SweepKernels kKernels = {sgd,      momentum,   nesterov, adam,          adagrad,
+                               adadelta, look_ahead, round,    sum_of_squares};
 
 }  // namespace syrtos::optim::SYRTOS_ISA

@@ -35,8 +35,7 @@ Network alexnet() {
                    .height = 224,
                    .width = 224,
                    .classes = 1000,
-                   .source = "Krizhevsky et al. 2012, 2014",
-                   .weight_decay = 5e-4F},
+                   .source = "Krizhevsky et al. 2012, 2014"},
           .build = build};
 }
 

@@ -79,8 +79,7 @@ Network googlenet() {
                    .height = 224,
                    .width = 224,
                    .classes = 1000,
-                   .source = "Szegedy et al. 2014",
-                   .weight_decay = 2e-4F},
+                   .source = "Szegedy et al. 2014"},
           .build = build};
 }
 

@@ -94,8 +94,7 @@ Network network(const char* name, const char* description, int64_t side, int64_t
                    .width = side,
                    .classes = classes,
                    .source = "He et al. 2015",
-                   .has_shortcuts = true,
-                   .weight_decay = 1e-4F},
+                   .has_shortcuts = true},
           .build = build};
 }
 

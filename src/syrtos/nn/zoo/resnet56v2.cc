@@ -42,11 +42,9 @@ Heads build(Builder& b, ValueId x, const ModelOptions& options) {
 }  // namespace
 
 Network resnet56v2() {
-  // Its penalty is 1e-4 * |kernels|^2, without the half.
   return {.info = {.name = "resnet56v2",
                    .description = "18 pre-activation bottleneck blocks, for small images",
-                   .source = "He et al. 2016",
-                   .weight_decay = 2e-4F},
+                   .source = "He et al. 2016"},
           .build = build};
 }
 

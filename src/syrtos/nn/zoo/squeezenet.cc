@@ -47,8 +47,7 @@ Network squeezenet() {
                    .height = 224,
                    .width = 224,
                    .classes = 1000,
-                   .source = "Iandola et al. 2016",
-                   .weight_decay = 2e-4F},
+                   .source = "Iandola et al. 2016"},
           .build = build};
 }
 

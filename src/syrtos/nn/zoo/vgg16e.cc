@@ -40,8 +40,7 @@ Network vgg16e() {
                    .height = 128,
                    .width = 128,
                    .classes = 1000,
-                   .source = "Simonyan, Zisserman 2014, configuration E",
-                   .weight_decay = 5e-4F},
+                   .source = "Simonyan, Zisserman 2014, configuration E"},
           .build = build};
 }
 

@@ -35,6 +35,8 @@ Network resnet34();
 Network resnet50();
 Network resnet18_cifar();
 Network resnet56v2();
+Network cifar10_fast();
+Network signal_cnn();
 
 /// All of them, in the order in which they are listed.
 const std::vector<Network>& networks();

@@ -48,6 +48,8 @@ void sigmoid(DType dtype, int64_t n, const void* src, void* dst) {
 }
 void tanh(DType dtype, int64_t n, const void* src, void* dst) { unary(kTanh, dtype, n, src, dst); }
 
+void gelu(DType dtype, int64_t n, const void* src, void* dst) { unary(kGelu, dtype, n, src, dst); }
+
 void relu_backward(DType dtype, int64_t n, const void* dst, const void* diff_dst, void* diff_src) {
   binary(kReluBackward, dtype, n, dst, diff_dst, diff_src);
 }
@@ -57,6 +59,9 @@ void sigmoid_backward(DType dtype, int64_t n, const void* dst, const void* diff_
 }
 void tanh_backward(DType dtype, int64_t n, const void* dst, const void* diff_dst, void* diff_src) {
   binary(kTanhBackward, dtype, n, dst, diff_dst, diff_src);
+}
+void gelu_backward(DType dtype, int64_t n, const void* src, const void* diff_dst, void* diff_src) {
+  binary(kGeluBackward, dtype, n, src, diff_dst, diff_src);
 }
 
 void add(DType dtype, int64_t n, const void* a, const void* b, void* dst) {

@@ -13,12 +13,16 @@ namespace syrtos::ops::native {
 void relu(DType dtype, int64_t n, const void* src, void* dst);  ///< NaN stays NaN
 void sigmoid(DType dtype, int64_t n, const void* src, void* dst);
 void tanh(DType dtype, int64_t n, const void* src, void* dst);
+/// x * sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3))
+void gelu(DType dtype, int64_t n, const void* src, void* dst);
 
 /// Gradients from the result dst of the function.
 void relu_backward(DType dtype, int64_t n, const void* dst, const void* diff_dst, void* diff_src);
 void sigmoid_backward(DType dtype, int64_t n, const void* dst, const void* diff_dst,
                       void* diff_src);
 void tanh_backward(DType dtype, int64_t n, const void* dst, const void* diff_dst, void* diff_src);
+/// From its argument src.
+void gelu_backward(DType dtype, int64_t n, const void* src, const void* diff_dst, void* diff_src);
 
 void add(DType dtype, int64_t n, const void* a, const void* b, void* dst);
 void add_relu(DType dtype, int64_t n, const void* a, const void* b, void* dst);

@@ -35,6 +35,9 @@ struct Sigmoid {
 struct Tanh {
   static Vec apply(Vec x) { return vec_tanh(x); }
 };
+struct Gelu {
+  static Vec apply(Vec x) { return vec_gelu(x); }
+};
 struct Copy {
   static Vec apply(Vec x) { return x; }
 };
@@ -56,6 +59,10 @@ struct SigmoidBackward {
 };
 struct TanhBackward {
   static Vec apply(Vec y, Vec diff) { return diff * (1.0f - y * y); }
+};
+
+struct GeluBackward {
+  static Vec apply(Vec x, Vec diff) { return diff * vec_gelu_slope(x); }
 };
 
 template <typename Function, typename From, typename To>
@@ -133,13 +140,15 @@ void bias_add(int64_t rows, int64_t channels, const void* src, const float* bias
 const ElementwiseKernels elementwise_kernels = {
     {{unary<Relu, float, float>, unary<Relu, Bf16, Bf16>},
      {unary<Sigmoid, float, float>, unary<Sigmoid, Bf16, Bf16>},
-     {unary<Tanh, float, float>, unary<Tanh, Bf16, Bf16>}},
+     {unary<Tanh, float, float>, unary<Tanh, Bf16, Bf16>},
+     {unary<Gelu, float, float>, unary<Gelu, Bf16, Bf16>}},
     {{binary<Add, float>, binary<Add, Bf16>},
      {binary<AddRelu, float>, binary<AddRelu, Bf16>},
      {binary<Multiply, float>, binary<Multiply, Bf16>},
      {binary<ReluBackward, float>, binary<ReluBackward, Bf16>},
      {binary<SigmoidBackward, float>, binary<SigmoidBackward, Bf16>},
-     {binary<TanhBackward, float>, binary<TanhBackward, Bf16>}},
+     {binary<TanhBackward, float>, binary<TanhBackward, Bf16>},
+     {binary<GeluBackward, float>, binary<GeluBackward, Bf16>}},
     {scale<float>, scale<Bf16>},
     {fill<float>, fill<Bf16>},
     {add_n<float>, add_n<Bf16>},

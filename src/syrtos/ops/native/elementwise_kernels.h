@@ -6,7 +6,7 @@
 
 namespace syrtos::ops::native {
 
-enum UnaryFunction { kRelu, kSigmoid, kTanh, kUnaryFunctions };
+enum UnaryFunction { kRelu, kSigmoid, kTanh, kGelu, kUnaryFunctions };
 enum BinaryFunction {
   kAdd,
   kAddRelu,
@@ -14,6 +14,7 @@ enum BinaryFunction {
   kReluBackward,
   kSigmoidBackward,
   kTanhBackward,
+  kGeluBackward,
   kBinaryFunctions
 };
 

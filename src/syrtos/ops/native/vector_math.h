@@ -53,5 +53,33 @@ inline Vec vec_tanh(Vec x) {
   return reinterpret_cast<Vec>(reinterpret_cast<IntVec>(result) | sign);
 }
 
+// Gelu in the form with tanh, written with sigmoid: x s(u), u = a (x + c x^3). Beyond kGeluEdge it
+// is 0 and x within a float's precision; the edge keeps infinities out of the products.
+constexpr float kGeluSlope = 1.5957691216f;  // a = 2 sqrt(2 / pi)
+constexpr float kGeluCubic = 0.044715f;      // c
+constexpr float kGeluEdge = 9.0f;
+
+/// s(u) for |x| <= kGeluEdge: there exp(-u) is within range, so nothing needs a choice.
+inline Vec gelu_gate(Vec x, Vec square) {
+  const Vec negated = x * (square * (-kGeluSlope * kGeluCubic) - kGeluSlope);
+  return 1.0f / (1.0f + vec_exp(negated));
+}
+
+inline Vec vec_gelu(Vec x) {
+  const Vec above = x < -kGeluEdge ? broadcast(-kGeluEdge) : x;
+  const Vec bounded = above > kGeluEdge ? broadcast(kGeluEdge) : above;
+  return above * gelu_gate(bounded, bounded * bounded);
+}
+
+/// The derivative, s + x s (1 - s) a (1 + 3 c x^2).
+inline Vec vec_gelu_slope(Vec x) {
+  const Vec above = x < -kGeluEdge ? broadcast(-kGeluEdge) : x;
+  const Vec bounded = above > kGeluEdge ? broadcast(kGeluEdge) : above;
+  const Vec square = bounded * bounded;
+  const Vec gate = gelu_gate(bounded, square);
+  const Vec inner = square * (3.0f * kGeluSlope * kGeluCubic) + kGeluSlope;
+  return gate + bounded * inner * (gate - gate * gate);
+}
+
 }  // namespace
 }  // namespace syrtos::ops::native::SYRTOS_ISA

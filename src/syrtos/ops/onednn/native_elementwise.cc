@@ -117,9 +117,11 @@ Maker find_elementwise_maker(std::string_view operation) {
   if (operation == "relu") return make_unary<native::relu>;
   if (operation == "sigmoid") return make_unary<native::sigmoid>;
   if (operation == "tanh") return make_unary<native::tanh>;
+  if (operation == "gelu") return make_unary<native::gelu>;
   if (operation == "relu.backward") return make_binary<native::relu_backward>;
   if (operation == "sigmoid.backward") return make_binary<native::sigmoid_backward>;
   if (operation == "tanh.backward") return make_binary<native::tanh_backward>;
+  if (operation == "gelu.backward") return make_binary<native::gelu_backward>;
   if (operation == "add") return make_add;
   if (operation == "multiply") return make_binary<native::multiply>;
   if (operation == "scale") return make_scale;
