@@ -66,34 +66,35 @@ void AtomicFile::commit() {
   }
 }
 
-LineFile::LineFile(std::filesystem::path file) : file_(std::move(file)) {
+AppendFile::AppendFile(std::filesystem::path file) : file_(std::move(file)) {
   descriptor_ = open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (descriptor_ < 0) {
     fail_run("cannot create {}: {}{}", file_.string(), std::strerror(errno), advice());
   }
 }
 
-LineFile::~LineFile() {
+AppendFile::~AppendFile() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-LineFile::LineFile(LineFile&& other) noexcept
+AppendFile::AppendFile(AppendFile&& other) noexcept
     : file_(std::move(other.file_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
 
-LineFile& LineFile::operator=(LineFile&& other) noexcept {
+AppendFile& AppendFile::operator=(AppendFile&& other) noexcept {
   std::swap(file_, other.file_);
   std::swap(descriptor_, other.descriptor_);
   return *this;
 }
 
-void LineFile::append(std::string_view line) {
+void AppendFile::append(std::string_view record) {
   const off_t before = lseek(descriptor_, 0, SEEK_END);
-  const std::string whole = std::string(line) + '\n';
-  if (write_all(descriptor_, whole.data(), whole.size())) return;
+  if (write_all(descriptor_, record.data(), record.size())) return;
   const int reason = errno;
   if (before >= 0 && ftruncate(descriptor_, before) != 0) errno = reason;
   errno = reason;
   fail_run("cannot write {}: {}{}", file_.string(), std::strerror(errno), advice());
 }
+
+void LineFile::append(std::string_view line) { file_.append(std::string(line) + '\n'); }
 
 }  // namespace syrtos

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 
 namespace syrtos {
 
@@ -28,22 +29,36 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
-/// A text file that grows by whole lines; each line is written at once.
-class LineFile {
+/// A file that grows by whole records; each is written at once.
+class AppendFile {
  public:
-  LineFile() = default;
+  AppendFile() = default;
   /// Opens to append. Throws RunError.
-  explicit LineFile(std::filesystem::path file);
-  ~LineFile();
-  LineFile(LineFile&& other) noexcept;
-  LineFile& operator=(LineFile&& other) noexcept;
+  explicit AppendFile(std::filesystem::path file);
+  ~AppendFile();
+  AppendFile(AppendFile&& other) noexcept;
+  AppendFile& operator=(AppendFile&& other) noexcept;
 
-  /// Adds the newline. A line that cannot be written whole is taken back. Throws RunError.
-  void append(std::string_view line);
+  /// A record that cannot be written whole is taken back. Throws RunError.
+  void append(std::string_view record);
+  const std::filesystem::path& path() const { return file_; }
 
  private:
   std::filesystem::path file_;
   int descriptor_ = -1;
+};
+
+/// A text file that grows by whole lines.
+class LineFile {
+ public:
+  LineFile() = default;
+  explicit LineFile(std::filesystem::path file) : file_(std::move(file)) {}
+
+  /// Adds the newline; otherwise as AppendFile::append.
+  void append(std::string_view line);
+
+ private:
+  AppendFile file_;
 };
 
 }  // namespace syrtos

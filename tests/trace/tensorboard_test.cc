@@ -1,0 +1,294 @@
+#include "syrtos/trace/tensorboard.h"
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <bit>
+#include <csignal>
+#include <cstring>
+#include <stdexcept>
+
+#include "syrtos/base/crc32.h"
+#include "tests/support/temporary.h"
+
+namespace syrtos::trace {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+/// One field as it stands in the wire format.
+struct Field {
+  uint32_t number = 0;
+  uint64_t value = 0;  // of a varint or a fixed number
+  std::string bytes;   // of what has a length
+};
+
+uint64_t take_fixed(std::string_view& from, size_t bytes) {
+  if (from.size() < bytes) throw std::runtime_error("a number is cut");
+  uint64_t value = 0;
+  std::memcpy(&value, from.data(), bytes);
+  from.remove_prefix(bytes);
+  return value;
+}
+
+uint64_t take_varint(std::string_view& from) {
+  for (uint64_t value = 0, shift = 0;; shift += 7) {
+    const uint64_t byte = take_fixed(from, 1);
+    value |= (byte & 0x7f) << shift;
+    if (byte < 0x80) return value;
+  }
+}
+
+std::vector<Field> parse(std::string_view message) {
+  std::vector<Field> fields;
+  while (!message.empty()) {
+    const uint64_t key = take_varint(message);
+    Field field{static_cast<uint32_t>(key >> 3), 0, ""};
+    switch (key & 7) {
+      case 0:
+        field.value = take_varint(message);
+        break;
+      case 1:
+        field.value = take_fixed(message, 8);
+        break;
+      case 5:
+        field.value = take_fixed(message, 4);
+        break;
+      case 2: {
+        const uint64_t length = take_varint(message);
+        if (length > message.size()) throw std::runtime_error("bytes are cut");
+        field.bytes = message.substr(0, length);
+        message.remove_prefix(length);
+        break;
+      }
+      default:
+        throw std::runtime_error("unknown wire type");
+    }
+    fields.push_back(field);
+  }
+  return fields;
+}
+
+/// The fields with this number.
+std::vector<Field> all(const std::string& message, uint32_t number) {
+  std::vector<Field> found;
+  for (const Field& field : parse(message)) {
+    if (field.number == number) found.push_back(field);
+  }
+  return found;
+}
+
+Field one(const std::string& message, uint32_t number) {
+  const auto found = all(message, number);
+  return found.size() == 1 ? found[0] : throw std::runtime_error("not exactly one such field");
+}
+
+double wall_time(const std::string& event) { return std::bit_cast<double>(one(event, 1).value); }
+
+/// "tag=value" of every scalar of an event.
+std::vector<std::string> scalars(const std::string& event) {
+  std::vector<std::string> found;
+  for (const Field& value : all(one(event, 5).bytes, 1)) {
+    const auto number = std::bit_cast<float>(static_cast<uint32_t>(one(value.bytes, 2).value));
+    found.push_back(fmt::format("{}={}", one(value.bytes, 1).bytes, number));
+  }
+  return found;
+}
+
+/// A node's attribute, serialised.
+std::string attribute(const std::string& node, const std::string& key) {
+  for (const Field& entry : all(node, 5)) {
+    if (one(entry.bytes, 1).bytes == key) return one(entry.bytes, 2).bytes;
+  }
+  throw std::runtime_error("no attribute " + key);
+}
+
+/// No file grows beyond this size while it lives, as on a full disk.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = bytes;
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+class EventFiles : public TemporaryDirectory {
+ protected:
+  /// The events of a file, every checksum compared.
+  static std::vector<std::string> events(const EventFile& file) {
+    const std::string bytes = read(file.path());
+    std::string_view rest = bytes;
+    std::vector<std::string> found;
+    const auto check = [&](std::string_view data) {
+      const uint32_t crc = crc32c(0, data.data(), data.size());
+      EXPECT_EQ(take_fixed(rest, 4), (crc >> 15 | crc << 17) + 0xa282ead8U);
+    };
+    while (!rest.empty()) {
+      const std::string_view length = rest.substr(0, 8);
+      const uint64_t size = take_fixed(rest, 8);
+      check(length);
+      if (size > rest.size()) throw std::runtime_error("a record is cut");
+      found.emplace_back(rest.substr(0, size));
+      rest.remove_prefix(size);
+      check(found.back());
+    }
+    return found;
+  }
+};
+
+// By hand from event.proto and the format of records; the checksums by a bitwise division.
+TEST_F(EventFiles, have_exactly_these_bytes) {
+  EventFile file(directory_, 1.0);
+  file.scalar("a", 5, 0.5, 2.0);
+  std::string hex;
+  for (const char byte : read(file.path())) hex += fmt::format("{:02x}", byte & 0xff);
+  EXPECT_EQ(hex,
+            "1800000000000000"
+            "a37f4b22"  // 24 bytes follow
+            "09"
+            "000000000000f03f"  // wall_time 1.0
+            "1a"
+            "0d"
+            "627261696e2e4576656e743a32"  // file_version "brain.Event:2"
+            "86bf577a"
+            "1700000000000000"
+            "e7cef81e"  // 23 bytes follow
+            "09"
+            "0000000000000040"  // wall_time 2.0
+            "10"
+            "05"  // step 5
+            "2a"
+            "0a"  // summary
+            "0a"
+            "08"  // value
+            "0a"
+            "01"
+            "61"  // tag "a"
+            "15"
+            "0000003f"  // simple_value 0.5
+            "3cd523b1");
+}
+
+TEST_F(EventFiles, begin_with_their_version) {
+  const EventFile file(directory_ / "run" / "events", 1234.5);
+  ASSERT_THAT(events(file), SizeIs(1));
+  EXPECT_EQ(one(events(file)[0], 3).bytes, "brain.Event:2");
+  EXPECT_EQ(wall_time(events(file)[0]), 1234.5);
+  EXPECT_THAT(file.path().filename().string(),
+              testing::StartsWith("events.out.tfevents.0000001234."));
+}
+
+TEST_F(EventFiles, hold_several_scalars_in_one_event) {
+  EventFile file(directory_);
+  const Scalar values[] = {{"loss/train", 0.5}, {"accuracy/test", -1e-3}, {"", 1e300}};
+  file.scalars(int64_t{1} << 40, values, 7.25);
+  const std::string event = events(file).at(1);
+  EXPECT_EQ(one(event, 2).value, uint64_t{1} << 40);
+  EXPECT_EQ(wall_time(event), 7.25);
+  EXPECT_THAT(scalars(event), ElementsAre("loss/train=0.5", "accuracy/test=-0.001", "=inf"));
+}
+
+TEST_F(EventFiles, hold_a_record_longer_than_one_length_byte) {
+  EventFile file(directory_);
+  const std::string tag(1000, 't');
+  file.scalar(tag, 3, 1.0);
+  EXPECT_THAT(scalars(events(file).at(1)), ElementsAre(tag + "=1"));
+}
+
+TEST_F(EventFiles, hold_graphs) {
+  EventFile file(directory_);
+  const GraphNode nodes[] = {{"image", "Input", "", {}, {-1, 3, 32, 32}, "u8"},
+                             {"c1/conv", "Convolution", "cpu:0", {"image"}, {42, 6}, "bf16"},
+                             {"loss", "Loss", "", {"c1/conv", "image:1"}, {}, ""}};
+  file.graph(nodes);
+  const std::string graph = one(events(file).at(1), 4).bytes;
+  const auto found = all(graph, 1);
+  ASSERT_THAT(found, SizeIs(3));
+
+  const std::string& conv = found[1].bytes;
+  EXPECT_EQ(one(conv, 1).bytes, "c1/conv");
+  EXPECT_EQ(one(conv, 2).bytes, "Convolution");
+  EXPECT_EQ(one(conv, 3).bytes, "image");
+  EXPECT_EQ(one(conv, 4).bytes, "cpu:0");
+  EXPECT_EQ(one(attribute(conv, "T"), 6).value, 14U);
+  EXPECT_EQ(one(attribute(found[0].bytes, "dtype"), 6).value, 4U);
+  EXPECT_THAT(all(found[2].bytes, 3), SizeIs(2));
+  EXPECT_THAT(all(found[2].bytes, 5), SizeIs(1)) << "a type that is not said is left out";
+
+  const auto sizes = [](const std::string& node) {
+    std::vector<int64_t> dims;
+    const std::string shape = one(one(attribute(node, "_output_shapes"), 1).bytes, 7).bytes;
+    for (const Field& dim : all(shape, 2)) {
+      dims.push_back(static_cast<int64_t>(one(dim.bytes, 1).value));
+    }
+    return dims;
+  };
+  EXPECT_THAT(sizes(found[0].bytes), ElementsAre(-1, 3, 32, 32));
+  EXPECT_THAT(sizes(conv), ElementsAre(42, 6));
+  EXPECT_THAT(sizes(found[2].bytes), ElementsAre());
+}
+
+TEST_F(EventFiles, say_from_which_step_a_run_goes_on) {
+  EventFile file(directory_);
+  file.restarted_at(30, 2.0);
+  const std::string event = events(file).at(1);
+  EXPECT_EQ(one(event, 2).value, 30U);
+  EXPECT_EQ(one(one(event, 7).bytes, 1).value, 1U) << "SessionLog.START";
+}
+
+TEST_F(EventFiles, opened_again_are_new_and_named_later_whatever_the_clock_says) {
+  std::vector<std::string> names;
+  for (const double now : {1000.0, 1000.0, 1.0, 1001.5, 5000.0}) {
+    EventFile file(directory_, now);
+    EXPECT_THAT(events(file), SizeIs(1));
+    names.push_back(file.path().filename());
+  }
+  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
+}
+
+TEST_F(EventFiles, take_back_a_record_that_does_not_fit) {
+  EventFile file(directory_);
+  file.scalar("loss", 1, 0.5);
+  const std::string before = read(file.path());
+  {
+    const FileSizeLimit limit(before.size() + 10);
+    EXPECT_THAT(refusal<RunError>([&] { file.scalar("loss", 2, 0.25); }),
+                HasSubstr("cannot write " + file.path().string()));
+    EXPECT_EQ(read(file.path()), before);
+  }
+  file.scalar("loss", 3, 0.125);
+  EXPECT_THAT(scalars(events(file).at(2)), ElementsAre("loss=0.125"));
+}
+
+TEST_F(EventFiles, that_cannot_be_begun_leave_nothing_behind) {
+  {
+    const FileSizeLimit limit(10);
+    EXPECT_THROW(EventFile(directory_ / "run"), RunError);
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(directory_ / "run"));
+}
+
+TEST_F(EventFiles, in_a_place_that_is_no_directory_are_refused) {
+  const auto file = write("file", "x");
+  EXPECT_THAT(refusal<RunError>([&] { EventFile{file}; }), HasSubstr("file"));
+  EXPECT_THAT(refusal<RunError>([&] { EventFile{file / "below"}; }), HasSubstr("cannot create"));
+}
+
+}  // namespace
+}  // namespace syrtos::trace
