@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <numbers>
@@ -103,29 +104,6 @@ bool flipped(Flip flip, const SampleKey& key, uint32_t word) {
   return ((first ^ static_cast<uint32_t>(key.epoch)) & 1U) != 0;
 }
 
-// A window of random area and proportions; after ten that do not fit, the largest in the middle.
-void place_window(Placement& placement, double least, const SampleKey& key, int64_t height,
-                  int64_t width) {
-  const auto h = static_cast<double>(height);
-  const auto w = static_cast<double>(width);
-  placement.scaled = true;
-  for (uint32_t attempt = 0; attempt < 10; ++attempt) {
-    const auto words = draw(key, attempt, kWindow);
-    const double area = h * w * (least + (1 - least) * unit(words[0]));
-    const double ratio = std::exp(std::log(4.0 / 3.0) * (2 * unit(words[1]) - 1));
-    placement.width = std::sqrt(area * ratio);
-    placement.height = std::sqrt(area / ratio);
-    if (placement.width > w || placement.height > h) continue;
-    placement.top = unit(words[2]) * (h - placement.height);
-    placement.left = unit(words[3]) * (w - placement.width);
-    return;
-  }
-  const double side = std::min(h, w);
-  placement.height = placement.width = side;
-  placement.top = (h - side) / 2;
-  placement.left = (w - side) / 2;
-}
-
 }  // namespace
 
 bool Augment::empty() const {
@@ -181,8 +159,25 @@ Placement place(const Augment& augment, const SampleKey& key, int64_t height, in
     placement.cut_top = below(more[0], height) - augment.cutout / 2;
     placement.cut_left = below(more[1], width) - augment.cutout / 2;
   }
-  if (augment.resized_crop > 0) place_window(placement, augment.resized_crop, key, height, width);
   return placement;
+}
+
+// Random area and proportions; after ten windows that do not fit, the largest square in the middle.
+Window place_window(double least, const SampleKey& key, int64_t height, int64_t width) {
+  const auto h = static_cast<double>(height);
+  const auto w = static_cast<double>(width);
+  for (uint32_t attempt = 0; attempt < 10; ++attempt) {
+    const auto words = draw(key, attempt, kWindow);
+    const double area = h * w * (least + (1 - least) * unit(words[0]));
+    const double ratio = std::exp(std::log(4.0 / 3.0) * (2 * unit(words[1]) - 1));
+    Window window{.height = std::sqrt(area / ratio), .width = std::sqrt(area * ratio)};
+    if (window.width > w || window.height > h) continue;
+    window.top = unit(words[2]) * (h - window.height);
+    window.left = unit(words[3]) * (w - window.width);
+    return window;
+  }
+  const double side = std::min(h, w);
+  return {.top = (h - side) / 2, .left = (w - side) / 2, .height = side, .width = side};
 }
 
 NoisePair noise_pair(const SampleKey& key, int64_t pair) {

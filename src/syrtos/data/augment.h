@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "syrtos/data/resize.h"
+
 namespace syrtos::data {
 
 enum class Flip {
@@ -41,11 +43,6 @@ struct Placement {
   int64_t cut_top = 0;  ///< the square from here, clipped, is blanked out
   int64_t cut_left = 0;
   int64_t cut_side = 0;
-  bool scaled = false;  ///< the window below is scaled to the result first
-  double top = 0;
-  double left = 0;
-  double height = 0;
-  double width = 0;
 };
 
 /// Names one use of one sample: the same key gives the same placement and noise, whoever asks.
@@ -55,8 +52,11 @@ struct SampleKey {
   int64_t sample = 0;
 };
 
-/// `height` and `width` are the sample's.
+/// `height` and `width` are the result's.
 Placement place(const Augment& augment, const SampleKey& key, int64_t height, int64_t width);
+
+/// The part of a picture of that size that a resized crop takes: at least `least` of its area.
+Window place_window(double least, const SampleKey& key, int64_t height, int64_t width);
 
 /// Normally distributed numbers for one sample: values 2 * pair and 2 * pair + 1.
 struct NoisePair {

@@ -127,6 +127,7 @@ Loader::Times Loader::prepare(const Batch& batch, int64_t chunk, void* images, i
     times.read_s += std::chrono::duration<double>(middle - start).count();
     times.transform_s += seconds_since(middle);
   }
+  data_.check();
   return times;
 }
 

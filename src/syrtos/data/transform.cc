@@ -146,6 +146,18 @@ void Transform::add_noise(const SampleKey& key, void* to) const {
   }
 }
 
+Sample Transform::scaled(const Sample& sample, const SampleKey& key, Scratch& scratch) const {
+  scratch.scaled.resize(static_cast<size_t>(elements()));
+  resize(sample.bytes(), sample.height, sample.width, channels_,
+         place_window(augment_.resized_crop, key, sample.height, sample.width),
+         scratch.scaled.data(), height_, width_, scratch.resize);
+  Sample result = sample;
+  result.values = scratch.scaled.data();
+  result.height = height_;
+  result.width = width_;
+  return result;
+}
+
 void Transform::apply(const Sample& sample, const Placement& placement, void* to,
                       Scratch& scratch) const {
   SYRTOS_CHECK(sample.channels == channels_, "{} {}", sample.channels, channels_);
@@ -162,7 +174,11 @@ void Transform::apply(const Sample& sample, const Placement& placement, void* to
 void Transform::apply(const Sample& sample, const SampleKey& key, void* to,
                       Scratch& scratch) const {
   const Placement placement = place(augment_, key, height_, width_);
-  apply(sample, placement, to, scratch);
+  if (augment_.resized_crop > 0) {
+    apply(scaled(sample, key, scratch), placement, to, scratch);
+  } else {
+    apply(sample, placement, to, scratch);
+  }
   if (augment_.noise > 0) add_noise(key, to);
 }
 

@@ -26,6 +26,7 @@ class Transform {
   void apply(const Sample& sample, const Placement& placement, void* to, Scratch& scratch) const;
 
  private:
+  Sample scaled(const Sample& sample, const SampleKey& key, Scratch& scratch) const;
   void put_bytes(const Sample& sample, const Placement& placement, void* to,
                  Scratch& scratch) const;
   void put_floats(const Sample& sample, const Placement& placement, void* to) const;

@@ -46,15 +46,20 @@ const std::vector<JobField>& job_fields() {
       {"optimizer.rho", "--rho", "of adadelta", &Job::rho},
       {"optimizer.epsilon", "--epsilon", "of adam, adamw, adagrad, adadelta", &Job::epsilon},
       {"optimizer.weight_decay", "--weight-decay", "of kernels", &Job::weight_decay},
-      {"schedule.name", "--schedule", "constant, step, cosine, triangular, one-cycle",
-       &Job::schedule},
+      {"optimizer.lookahead", "--lookahead", "steps after which slow and fast weights meet; 0: none",
+       &Job::lookahead},
+      {"schedule.name", "--schedule",
+       "constant, step, cosine, triangle, triangular (repeated), one-cycle", &Job::schedule},
       {"schedule.warmup", "--warmup", "steps of linear warm-up", &Job::warmup},
       {"schedule.every", "--schedule-every", "period of step and triangular, in steps",
        &Job::every},
       {"schedule.factor", "--schedule-factor", "of step", &Job::factor},
       {"schedule.floor", "--schedule-floor", "lowest fraction of cosine and triangular",
        &Job::floor},
-      {"schedule.peak", "--schedule-peak", "where one-cycle peaks, from 0 to 1", &Job::peak},
+      {"schedule.peak", "--schedule-peak", "where one-cycle and triangle peak, from 0 to 1",
+       &Job::peak},
+      {"schedule.start", "--schedule-start", "first fraction of triangle", &Job::start},
+      {"schedule.end", "--schedule-end", "last fraction of triangle", &Job::end},
       {"early_stop.patience", "--early-stop", "end after so many epochs without improvement",
        &Job::patience},
       {"early_stop.metric", "--early-stop-metric", "accuracy or loss, on the test data",
@@ -121,7 +126,9 @@ optim::Schedule schedule_of(const Job& job, int64_t total_steps) {
           .every = job.every > 0 ? job.every : std::max<int64_t>(1, total_steps / 3),
           .factor = job.factor,
           .floor = job.floor,
-          .peak = job.peak};
+          .peak = job.peak,
+          .start = job.start,
+          .end = job.end};
 }
 
 optim::EarlyStopping early_stopping(const Job& job) {

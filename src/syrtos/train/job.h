@@ -51,6 +51,7 @@ struct Job {
   double rho = 0.9;
   double epsilon = 0;
   double weight_decay = 0;
+  int64_t lookahead = 0;  ///< steps after which slow and fast weights meet; 0: none
 
   std::string schedule = "constant";
   int64_t warmup = 0;  ///< in steps, as `every`
@@ -58,6 +59,8 @@ struct Job {
   double factor = 0.1;
   double floor = 0;
   double peak = 0.3;
+  double start = 0.2;
+  double end = 0.07;
 
   std::string views = "none";    ///< of each test sample: none, flip or flip+shift
   int64_t evaluate_every = 1;    ///< epochs; the last one is always evaluated

@@ -24,23 +24,6 @@ std::optional<NetworkProgram> compiled(graph::Graph graph, ops::Backend& backend
   }
 }
 
-// What the kernel would give without swapping, within this process's limit.
-int64_t free_memory() {
-  int64_t free = cpu_info().memory_bytes;
-  std::ifstream meminfo("/proc/meminfo");
-  std::string key;
-  for (int64_t kilobytes = 0; meminfo >> key >> kilobytes; meminfo.ignore(64, '\n')) {
-    if (key == "MemAvailable:") free = std::min(free, kilobytes * 1024);
-  }
-  std::ifstream limit_file("/sys/fs/cgroup/memory.max");
-  std::ifstream used_file("/sys/fs/cgroup/memory.current");
-  int64_t limit = 0;
-  int64_t used = 0;
-  if (limit_file >> limit && used_file >> used)
-    free = std::min(free, std::max<int64_t>(limit - used, 0));
-  return free;
-}
-
 }  // namespace
 
 NetworkProgram::NetworkProgram(const graph::Graph& graph, ops::Backend& backend,
@@ -100,7 +83,9 @@ NetworkProgram& Network::training(int64_t samples) {
   return *short_training_;
 }
 
-void Network::initialize(uint64_t seed) { nn::initialize_parameters(model_, seed, *parameters_); }
+void Network::initialize(uint64_t seed, const nn::PatchCovariance* patches) {
+  nn::initialize_parameters(model_, seed, *parameters_, patches);
+}
 
 int64_t Network::bytes() const {
   size_t total = parameters_->weights().size_bytes() + parameters_->gradients().size_bytes() +
@@ -109,6 +94,22 @@ int64_t Network::bytes() const {
   if (short_training_) total += short_training_->program().arena_bytes();
   if (evaluation_) total += evaluation_->program().arena_bytes();
   return static_cast<int64_t>(total);
+}
+
+int64_t free_memory() {
+  int64_t free = cpu_info().memory_bytes;
+  std::ifstream meminfo("/proc/meminfo");
+  std::string key;
+  for (int64_t kilobytes = 0; meminfo >> key >> kilobytes; meminfo.ignore(64, '\n')) {
+    if (key == "MemAvailable:") free = std::min(free, kilobytes * 1024);
+  }
+  std::ifstream limit_file("/sys/fs/cgroup/memory.max");
+  std::ifstream used_file("/sys/fs/cgroup/memory.current");
+  int64_t limit = 0;
+  int64_t used = 0;
+  if (limit_file >> limit && used_file >> used)
+    free = std::min(free, std::max<int64_t>(limit - used, 0));
+  return free;
 }
 
 void require_memory(int64_t bytes, std::string_view what) {

@@ -51,7 +51,9 @@ class Network {
   NetworkProgram& evaluation() { return *evaluation_; }
   graph::Parameters& parameters() { return *parameters_; }
   const graph::Parameters& parameters() const { return *parameters_; }
-  void initialize(uint64_t seed);
+  /// The starting weights. `patches` as in nn::initialize_parameters.
+  void initialize(uint64_t seed, const nn::PatchCovariance* patches = nullptr);
+  const nn::Model& model() const { return model_; }
 
   /// Memory of arenas and parameters.
   int64_t bytes() const;
@@ -65,6 +67,9 @@ class Network {
   std::optional<NetworkProgram> short_training_;
   std::optional<NetworkProgram> evaluation_;
 };
+
+/// Bytes that this process can still get without swapping.
+int64_t free_memory();
 
 /// Refuses (RequestError) what needs more than the machine has free, before it is touched: the
 /// kernel would grant it and end the process later.

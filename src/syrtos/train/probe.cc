@@ -54,7 +54,7 @@ class Probe {
     require_memory(bytes, fmt::format("{} with a batch of {}", network, options.batch));
     std::vector<optim::Segment> segments;
     for (const graph::ParameterSlot& slot : network_.parameters().slots()) {
-      segments.push_back({slot.offset, slot.elements, slot.decay});
+      segments.push_back({slot.offset, slot.elements, slot.decay, slot.rate});
     }
     segments_ = optim::merged(segments);
     network_.initialize(1);

@@ -5,9 +5,11 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
+#include "syrtos/data/fit.h"
 #include "syrtos/data/normalization.h"
 #include "syrtos/data/open.h"
 #include "syrtos/data/random_data.h"
+#include "syrtos/train/network.h"
 
 namespace syrtos::train {
 
@@ -111,6 +113,21 @@ nn::ModelOptions ResolvedJob::model_options(bool training) const {
 
 namespace {
 
+// Brings the samples to the network's size. Random windows are taken from the originals.
+void fit_data(ResolvedJob& resolved, const Job& job, const std::filesystem::path& cache_home) {
+  const data::FitOptions options{.height = resolved.image[1],
+                                 .width = resolved.image[2],
+                                 .cache = job.cache,
+                                 .free_memory = free_memory(),
+                                 .cache_directory = cache_home / "syrtos"};
+  if (resolved.augment.resized_crop == 0) {
+    resolved.data.train = data::fit(std::move(resolved.data.train), options);
+  } else if (resolved.data.train->info().dtype != DType::u8) {
+    fail_request("--augment: resized-crop is for pictures; {} has signals", job.data);
+  }
+  resolved.data.test = data::fit(std::move(resolved.data.test), options);
+}
+
 // Everything about the data that the job leaves open.
 void resolve_data(ResolvedJob& resolved, Job& job, const nn::ModelInfo& network,
                   const std::filesystem::path& cache_home) {
@@ -127,12 +144,16 @@ void resolve_data(ResolvedJob& resolved, Job& job, const nn::ModelInfo& network,
     resolved.normalization = {{0}, {1}};
   } else {
     resolved.data = data::open(job.data, cache_home);
-    const data::DatasetInfo& info = resolved.data.train->info();
-    resolved.image = size.shape_or(info.shape());
-    if (!(resolved.image == info.shape())) {
-      fail_request("--input: the images of {} are {}, found {}: leave --input out", job.data,
-                   to_string(info.shape()), to_string(resolved.image));
+    const Shape own = resolved.data.train->info().shape();
+    const bool same_size = resolved.data.train->info().same_size();
+    resolved.image = size.shape_or(
+        same_size ? own : Shape{own[0], network.height, network.width});
+    if (resolved.image[0] != own[0]) {
+      fail_request("--input: the samples of {} have {} channels, found {}", job.data, own[0],
+                   resolved.image[0]);
     }
+    fit_data(resolved, job, cache_home);
+    const data::DatasetInfo& info = resolved.data.train->info();
     const auto classes = static_cast<int64_t>(info.classes.size());
     if (job.classes == kUnset) job.classes = classes;
     if (job.classes < classes) {

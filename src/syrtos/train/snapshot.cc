@@ -19,7 +19,6 @@ std::string slot_key(const std::string& slot, const std::string& name) {
   return "optimizer/" + slot + "/" + name;
 }
 
-// The optimizer's slots lie as the weights do.
 Tensor unpack(const ParameterSlot& slot, const float* arena) {
   Tensor plain({DType::f32, slot.type.shape});
   ops::unpack(slot.layout, slot.type.shape, arena + slot.offset, plain.as<float>());
@@ -55,7 +54,7 @@ T field(const CheckpointReader& checkpoint, const char* name, T fallback) {
 }  // namespace
 
 void save_snapshot(const std::filesystem::path& file, const ResolvedJob& resolved,
-                   const Parameters& parameters, const optim::Optimizer& optimizer,
+                   const Parameters& parameters, std::span<const KeptArena> kept,
                    const Position& position) {
   const Job& job = resolved.job;
   const json meta = {
@@ -87,9 +86,9 @@ void save_snapshot(const std::filesystem::path& file, const ResolvedJob& resolve
   for (const graph::StateSlot& state : parameters.states()) {
     tensors.push_back({state_key(state.name), state.type.shape});
   }
-  for (const optim::Optimizer::Slot& kept : optimizer.slots()) {
+  for (const KeptArena& arena : kept) {
     for (const ParameterSlot& slot : parameters.slots()) {
-      tensors.push_back({slot_key(kept.name, slot.name), slot.type.shape});
+      tensors.push_back({slot_key(arena.name, slot.name), slot.type.shape});
     }
   }
   CheckpointWriter writer(file, meta, std::move(tensors));
@@ -99,9 +98,9 @@ void save_snapshot(const std::filesystem::path& file, const ResolvedJob& resolve
   for (const graph::StateSlot& state : parameters.states()) {
     writer.write(parameters.get_state(state.name));
   }
-  for (const optim::Optimizer::Slot& kept : optimizer.slots()) {
+  for (const KeptArena& arena : kept) {
     for (const ParameterSlot& slot : parameters.slots()) {
-      writer.write(unpack(slot, kept.span().data()));
+      writer.write(unpack(slot, arena.values.data()));
     }
   }
   writer.finish();
@@ -118,12 +117,12 @@ void load_parameters(CheckpointReader& checkpoint, Parameters& parameters) {
 }
 
 Position load_snapshot(CheckpointReader& checkpoint, Parameters& parameters,
-                       optim::Optimizer& optimizer) {
+                       std::span<const KeptArena> kept) {
   load_parameters(checkpoint, parameters);
-  for (const optim::Optimizer::Slot& kept : optimizer.slots()) {
+  for (const KeptArena& arena : kept) {
     for (const ParameterSlot& slot : parameters.slots()) {
-      pack(slot, read_tensor(checkpoint, slot_key(kept.name, slot.name), slot.type.shape),
-           kept.span().data());
+      pack(slot, read_tensor(checkpoint, slot_key(arena.name, slot.name), slot.type.shape),
+           arena.values.data());
     }
   }
   Position position;

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "syrtos/graph/parameters.h"
-#include "syrtos/optim/optimizer.h"
 #include "syrtos/train/checkpoint.h"
 #include "syrtos/train/resolve.h"
 
@@ -34,15 +33,21 @@ struct NetworkDescription {
   std::vector<std::string> class_names;
 };
 
-/// Writes parameters, states, the optimizer's slots and the position, all in plain layout.
+/// Values that go with the weights, one for each, and lie as they do: momentum, slow weights.
+struct KeptArena {
+  std::string name;
+  std::span<float> values;
+};
+
+/// Writes parameters, states, what is kept with them and the position, all in plain layout.
 void save_snapshot(const std::filesystem::path& file, const ResolvedJob& job,
-                   const graph::Parameters& parameters, const optim::Optimizer& optimizer,
+                   const graph::Parameters& parameters, std::span<const KeptArena> kept,
                    const Position& position);
 
 /// The opposite of save_snapshot(). Throws RequestError when the checkpoint is of another network
 /// or optimizer.
 Position load_snapshot(CheckpointReader& checkpoint, graph::Parameters& parameters,
-                       optim::Optimizer& optimizer);
+                       std::span<const KeptArena> kept);
 
 /// Parameters and states only, for evaluation. What the checkpoint has beyond them is ignored.
 void load_parameters(CheckpointReader& checkpoint, graph::Parameters& parameters);

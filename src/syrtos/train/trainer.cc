@@ -5,6 +5,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
+#include "syrtos/data/patches.h"
 #include "syrtos/train/evaluate.h"
 
 namespace syrtos::train {
@@ -28,7 +29,7 @@ class Watch {
 std::vector<optim::Segment> segments_of(const graph::Parameters& parameters) {
   std::vector<optim::Segment> segments;
   for (const graph::ParameterSlot& slot : parameters.slots()) {
-    segments.push_back({slot.offset, slot.elements, slot.decay});
+    segments.push_back({slot.offset, slot.elements, slot.decay, slot.rate});
   }
   return optim::merged(segments);
 }
@@ -67,25 +68,55 @@ Trainer::Trainer(ResolvedJob job)
       steps_per_epoch_(job_.steps_per_epoch()),
       total_steps_(total_steps(job_.job, steps_per_epoch_)),
       schedule_(schedule_of(job_.job, total_steps_)) {
+  if (job_.job.lookahead > 0) {
+    lookahead_.emplace(optim::Lookahead::Options{.every = job_.job.lookahead},
+                       network_.parameters().weights().size());
+  }
+  require_memory(memory_bytes(),
+                 fmt::format("{} with a batch of {}", job_.job.network, job_.job.batch));
+}
+
+int64_t Trainer::memory_bytes() const {
   int64_t bytes = network_.bytes();
-  for (const auto& slot : optimizer_.slots()) bytes += static_cast<int64_t>(slot.values.size());
-  require_memory(bytes, fmt::format("{} with a batch of {}", job_.job.network, job_.job.batch));
+  for (const KeptArena& arena : kept()) bytes += static_cast<int64_t>(arena.values.size_bytes());
+  return bytes;
+}
+
+std::vector<KeptArena> Trainer::kept() const {
+  std::vector<KeptArena> arenas;
+  for (const auto& slot : optimizer_.slots()) arenas.push_back({slot.name, slot.span()});
+  if (lookahead_) arenas.push_back({"slow", lookahead_->slow()});
+  return arenas;
+}
+
+void Trainer::initialize() {
+  const auto seed = static_cast<uint64_t>(job_.job.seed);
+  const std::optional<Shape> patch = nn::needs_patches(network_.model());
+  if (patch && job_.job.data != "random") {
+    const nn::PatchCovariance patches{
+        (*patch)[0], (*patch)[1], (*patch)[2],
+        data::patch_covariance(*job_.data.train, job_.normalization, (*patch)[1], (*patch)[2])};
+    network_.initialize(seed, &patches);
+  } else {
+    network_.initialize(seed);
+  }
+  if (lookahead_) lookahead_->start(network_.parameters().weights());
 }
 
 void Trainer::begin() {
   directory_ = RunDirectory::create(job_.job);
-  network_.initialize(static_cast<uint64_t>(job_.job.seed));
+  initialize();
 }
 
 void Trainer::resume(const std::filesystem::path& run) {
   directory_ = RunDirectory::open(run);
   if (!std::filesystem::exists(directory_->last())) {
-    network_.initialize(static_cast<uint64_t>(job_.job.seed));
+    initialize();
     directory_->rewind(0);
     return;
   }
   CheckpointReader checkpoint(directory_->last());
-  position_ = load_snapshot(checkpoint, network_.parameters(), optimizer_);
+  position_ = load_snapshot(checkpoint, network_.parameters(), kept());
   if (position_.used > job_.data.train->size() ||
       position_.step != position_.epoch * steps_per_epoch_ + steps_in_epoch()) {
     fail_request(
@@ -102,7 +133,7 @@ void Trainer::resume(const std::filesystem::path& run) {
 }
 
 void Trainer::save() const {
-  save_snapshot(directory_->last(), job_, network_.parameters(), optimizer_, position_);
+  save_snapshot(directory_->last(), job_, network_.parameters(), kept(), position_);
 }
 
 void Trainer::check_loss(NetworkProgram& training, float loss) {
@@ -125,7 +156,6 @@ int64_t Trainer::steps_in_epoch() const {
 
 void Trainer::train_step() {
   const auto seed = static_cast<uint64_t>(job_.job.seed);
-  const graph::Parameters& parameters = network_.parameters();
   const int64_t samples =
       data::slice_of(job_.data.train->size(), position_.used, job_.job.batch, {}, job_.remainder)
           .count;
@@ -148,6 +178,24 @@ void Trainer::train_step() {
   seconds_.forward += times.forward_s;
   seconds_.backward += watch.lap() - times.forward_s;
 
+  update();
+  seconds_.update += watch.lap();
+  ++position_.step;
+  position_.used = batch.slice.used;
+  epoch_complete_ = batch.slice.last;
+  epoch_samples_ += samples;
+  note_step(loss);
+}
+
+void Trainer::note_step(float loss) {
+  // About a hundred points an epoch: enough for a curve, few enough to write each at once.
+  if (position_.step % std::max<int64_t>(1, steps_per_epoch_ / 100) == 0) {
+    board_->step(position_.step, loss, learning_rate_);
+  }
+}
+
+void Trainer::update() {
+  const graph::Parameters& parameters = network_.parameters();
   optim::Hyper hyper{.learning_rate = learning_rate_,
                      .weight_decay = job_.job.weight_decay,
                      .step = position_.step};
@@ -156,11 +204,11 @@ void Trainer::train_step() {
   }
   optimizer_.update(parameters.weights(), parameters.gradients(), parameters.working(), segments_,
                     hyper);
-  seconds_.update += watch.lap();
-  ++position_.step;
-  position_.used = batch.slice.used;
-  epoch_complete_ = batch.slice.last;
-  epoch_samples_ += samples;
+  const int64_t done = position_.step + 1;
+  if (lookahead_ && lookahead_->due(done)) {
+    lookahead_->update(parameters.weights(), parameters.working(),
+                       lookahead_->decay(done, total_steps_));
+  }
 }
 
 // On the test data, and whether it is the best so far.
@@ -203,6 +251,7 @@ EpochMetrics Trainer::finish_epoch() {
   save();
   if (metrics.best) directory_->keep_as_best();
   directory_->append(metrics);
+  board_->epoch(metrics);
   seconds_ = {};
   epoch_samples_ = 0;
   return metrics;
@@ -224,12 +273,11 @@ StepInfo Trainer::step_info() const {
 Outcome Trainer::run(TrainObserver& observer, const std::function<bool()>& should_stop) {
   SYRTOS_CHECK(directory_.has_value(), "begin() or resume() comes first");
   Watch watch;
-  int64_t bytes = network_.bytes();
-  for (const auto& slot : optimizer_.slots()) bytes += static_cast<int64_t>(slot.values.size());
+  board_.emplace(directory_->path(), network_.model().graph, position_.step);
   observer.started({.job = job_,
                     .directory = *directory_,
                     .parameters = network_.parameters().count(),
-                    .memory_bytes = bytes,
+                    .memory_bytes = memory_bytes(),
                     .steps_per_epoch = steps_per_epoch_,
                     .total_steps = total_steps_,
                     .first_step = position_.step});

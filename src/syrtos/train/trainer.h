@@ -6,6 +6,8 @@
 
 #include "syrtos/data/loader.h"
 #include "syrtos/optim/clip.h"
+#include "syrtos/optim/lookahead.h"
+#include "syrtos/train/board.h"
 #include "syrtos/train/metrics.h"
 #include "syrtos/train/network.h"
 #include "syrtos/train/resolve.h"
@@ -74,7 +76,12 @@ class Trainer {
   const RunDirectory& directory() const { return *directory_; }
 
  private:
+  void initialize();
+  std::vector<KeptArena> kept() const;
+  int64_t memory_bytes() const;
   void train_step();
+  void update();
+  void note_step(float loss);
   void check_loss(NetworkProgram& training, float loss);
   int64_t steps_in_epoch() const;
   EpochMetrics finish_epoch();
@@ -85,6 +92,7 @@ class Trainer {
   ResolvedJob job_;
   Network network_;
   optim::Optimizer optimizer_;
+  std::optional<optim::Lookahead> lookahead_;
   optim::GlobalNorm norm_;
   std::vector<optim::Segment> segments_;
   data::Transform training_transform_;
@@ -95,6 +103,7 @@ class Trainer {
   int64_t total_steps_;
   optim::Schedule schedule_;
   std::optional<RunDirectory> directory_;
+  std::optional<Board> board_;
   Position position_;
   bool epoch_complete_ = false;
   PartSeconds seconds_;        // of the current epoch

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+
+#include "syrtos/graph/graph.h"
+#include "syrtos/trace/tensorboard.h"
+#include "syrtos/train/metrics.h"
+
+namespace syrtos::train {
+
+/// What TensorBoard shows of a run: curves and the network's graph.
+class Board {
+ public:
+  /// A new file of events in the run directory. With first_step above 0, events after it are
+  /// forgotten: they are about to be repeated.
+  Board(const std::filesystem::path& run, const graph::Graph& graph, int64_t first_step);
+
+  void step(int64_t step, double loss, double learning_rate);
+  void epoch(const EpochMetrics& metrics);
+
+ private:
+  trace::EventFile events_;
+};
+
+/// A node for each operation, parameter, state and input; layers become boxes.
+std::vector<trace::GraphNode> board_nodes(const graph::Graph& graph);
+
+}  // namespace syrtos::train
