@@ -1,5 +1,7 @@
 #include "syrtos/data/fit.h"
 
+#include <algorithm>
+
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 #include "syrtos/data/cache.h"

@@ -21,10 +21,12 @@ struct Scalar {
 
 /// A node as TensorBoard draws it; slashes in names make boxes that open and close.
 struct GraphNode {
-  std::string name, op, device;
-  std::vector<std::string> inputs;    // names of nodes, "name:1" for a second output
-  std::vector<int64_t> output_shape;  // -1: not known, such as the batch
-  std::string dtype;                  // f32, bf16, s32, u8, or empty: not said
+  std::string name = {};
+  std::string op = {};
+  std::string device = {};
+  std::vector<std::string> inputs = {};    // names of nodes, "name:1" for a second output
+  std::vector<int64_t> output_shape = {};  // -1: not known, such as the batch
+  std::string dtype = {};                  // f32, bf16, s32, u8, or empty: not said
 };
 
 /// A file of events for TensorBoard. Every record is in the file when a call returns; one that

@@ -15,10 +15,14 @@ std::string path_of(std::string name) {
 
 const char* operation_of(graph::ValueKind kind) {
   switch (kind) {
-    case graph::ValueKind::input: return "input";
-    case graph::ValueKind::parameter: return "parameter";
-    case graph::ValueKind::state: return "state";
-    case graph::ValueKind::computed: return "computed";
+    case graph::ValueKind::input:
+      return "input";
+    case graph::ValueKind::parameter:
+      return "parameter";
+    case graph::ValueKind::state:
+      return "state";
+    case graph::ValueKind::computed:
+      return "computed";
   }
   return "?";
 }
@@ -76,12 +80,14 @@ void Board::step(int64_t step, double loss, double learning_rate) {
 }
 
 void Board::epoch(const EpochMetrics& m) {
-  std::vector<trace::Scalar> scalars = {
-      {"loss/train", m.train_loss},        {"accuracy/train", m.train_accuracy},
-      {"speed/images per second", m.images_per_s()},
-      {"seconds/load", m.seconds.load},    {"seconds/forward", m.seconds.forward},
-      {"seconds/backward", m.seconds.backward}, {"seconds/update", m.seconds.update},
-      {"seconds/evaluate", m.seconds.evaluate}};
+  std::vector<trace::Scalar> scalars = {{"loss/train", m.train_loss},
+                                        {"accuracy/train", m.train_accuracy},
+                                        {"speed/images per second", m.images_per_s()},
+                                        {"seconds/load", m.seconds.load},
+                                        {"seconds/forward", m.seconds.forward},
+                                        {"seconds/backward", m.seconds.backward},
+                                        {"seconds/update", m.seconds.update},
+                                        {"seconds/evaluate", m.seconds.evaluate}};
   if (m.evaluated) {
     scalars.push_back({"loss/test", m.test_loss});
     scalars.push_back({"accuracy/test", m.test_accuracy});

@@ -146,8 +146,7 @@ void resolve_data(ResolvedJob& resolved, Job& job, const nn::ModelInfo& network,
     resolved.data = data::open(job.data, cache_home);
     const Shape own = resolved.data.train->info().shape();
     const bool same_size = resolved.data.train->info().same_size();
-    resolved.image = size.shape_or(
-        same_size ? own : Shape{own[0], network.height, network.width});
+    resolved.image = size.shape_or(same_size ? own : Shape{own[0], network.height, network.width});
     if (resolved.image[0] != own[0]) {
       fail_request("--input: the samples of {} have {} channels, found {}", job.data, own[0],
                    resolved.image[0]);
