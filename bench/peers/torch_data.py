@@ -6,10 +6,14 @@ batch:   the same by hand for a whole batch with indexing (__getitems__): not wh
          with PyTorch, but what can be written with it
 """
 
+import os
+
 import pipeline
 from cifar10 import CUTOUT, MEAN, PAD, SIDE, STD, load
 
 args = pipeline.arguments(["v2", "v2-late", "batch"])
+if args.workers > 0:  # threads that wait actively would take the cores from the workers
+    os.environ["OMP_WAIT_POLICY"] = "passive"
 
 import torch  # noqa: E402
 from torch import nn  # noqa: E402
