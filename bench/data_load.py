@@ -112,7 +112,8 @@ def our_probe(args):
 def our_training(case, args):
     return [args.syrtos, "train", "--network", "lenet5", "--input", "32",
             "--data", str(FOLDER) if case.folder else "cifar10", "--augment", AUGMENT,
-            "--batch", str(TRAIN_BATCH), "--precision", "f32", "--lr", "0.01", "--epochs", "2",
+            "--batch", str(TRAIN_BATCH), "--precision", "f32", "--optimizer", "momentum",
+            "--lr", "0.01", "--momentum", "0.9", "--epochs", "2",
             "--threads", str(args.threads), "--prefetch", str(args.prefetch if case.ahead else 0),
             "--cache", case.cache, "--run", str(RUNS / "last"), "--json"]
 

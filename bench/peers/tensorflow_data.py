@@ -91,6 +91,9 @@ def data_set():
     if ahead:
         data = data.prefetch(tf.data.AUTOTUNE)
     options = tf.data.Options()
+    if not ahead:  # it would add both by itself
+        options.experimental_optimization.inject_prefetch = False
+        options.experimental_optimization.map_parallelization = False
     if args.pipeline.endswith("private"):
         options.threading.private_threadpool_size = args.threads
         options.deterministic = False
