@@ -197,7 +197,7 @@ def throughput_table(results, args):
 
 
 def training_variants(case, results):
-    """The pipelines that were fastest alone; PyTorch also with fewer threads beside its workers."""
+    """The pipelines that were fastest alone."""
     chosen = []
     for framework, default in (("PyTorch", "v2-late"), ("TF", "batch")):
         candidates = [v for v in PIPELINES if v.framework == framework and not v.by_hand]
@@ -209,12 +209,16 @@ def training_variants(case, results):
     return chosen
 
 
+def thread_counts(variant, args):
+    """PyTorch also with one thread: beside its workers, and for a network this small."""
+    return sorted({args.threads, 1}) if variant.framework == "PyTorch" else [args.threads]
+
+
 def measure_training(args, python, results):
     for round_ in range(args.rounds):
         for case in CASES:
             runs = [(variant, threads) for variant in training_variants(case, results)
-                    for threads in ({args.threads, 1} if variant.workers and
-                                    variant.framework == "PyTorch" else {args.threads})]
+                    for threads in thread_counts(variant, args)]
             if round_ % 2:
                 runs.reverse()
             if not args.peers_only:
