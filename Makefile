@@ -1,6 +1,6 @@
 # Thin: every line is a command that can be typed by hand.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan bench lint format clean
+.PHONY: help setup build demo test test-asan test-tsan bench bench-data lint format clean
 PRESET ?= release
 JOBS ?= $(shell nproc)
 
@@ -29,6 +29,10 @@ test-tsan:      ## the unit tests under the thread sanitizer
 bench: build    ## training steps side by side with PyTorch and TensorFlow (BENCH="--quick ...")
 	@$(if $(PEERS_PYTHON),,tools/bootstrap bench)
 	@python3 bench/train_step.py $(BENCH)
+
+bench-data: build ## input pipelines side by side with theirs, on CIFAR-10 (BENCH="--only training ...")
+	@$(if $(PEERS_PYTHON),,tools/bootstrap bench)
+	@python3 bench/data_load.py $(BENCH)
 
 lint: build     ## check formatting, naming and common mistakes
 	@tools/bootstrap lint

@@ -102,7 +102,7 @@ def wait(process):
     return None
 
 
-def run(command):
+def run(command, figure="t_step_ms"):
     """Runs one measurement; returns (result, None) or (None, why it failed)."""
     environment = dict(os.environ, PYTHONDONTWRITEBYTECODE="1",
                        TORCHINDUCTOR_CACHE_DIR=str(OUT / "inductor"))
@@ -120,14 +120,14 @@ def run(command):
         return None, f"exit {process.returncode}: {telling[0][:160] if telling else 'no message'}"
     try:
         result = json.loads(lines[-1])
-        if not (math.isfinite(result["t_step_ms"]) and result["t_step_ms"] > 0):
-            return None, f't_step_ms is {result["t_step_ms"]}'
+        if not (math.isfinite(result[figure]) and result[figure] > 0):
+            return None, f"{figure} is {result[figure]}"
         # Peers count without the compilers they start; who says nothing or less is corrected.
         if "framework" not in result:
             result["peak_rss_mb"] = max(result.get("peak_rss_mb", 0), kernel_peak_mb)
         return result, None
     except (ValueError, KeyError, IndexError) as error:
-        return None, f"no JSON with t_step_ms on stdout ({error})"
+        return None, f"no JSON with {figure} on stdout ({error})"
 
 
 def command_of(variant, network, precision, args, python):
