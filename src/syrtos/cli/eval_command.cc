@@ -31,14 +31,17 @@ int run_eval(const Options& options, const Context& context) {
                                  {"samples", result.samples},
                                  {"loss", result.loss},
                                  {"accuracy", result.accuracy},
+                                 {"top5", result.top5},
                                  {"seconds", result.seconds}};
     fmt::print("{}\n", json.dump());
     return kExitDone;
   }
-  fmt::print("{} ({}) on {}: {} test images, loss {:.4f}, accuracy {:.2f} %, {}\n",
-             predictor.description().network, predictor.checkpoint().string(),
-             predictor.description().data, format_count(result.samples), result.loss,
-             100 * result.accuracy, format_duration(result.seconds));
+  fmt::print(
+      "{} ({}) on {}: {} test images in {}, loss {:.4f}, accuracy {:.2f} %, top 5 {:.2f} %, {}\n",
+      predictor.description().network, predictor.checkpoint().string(),
+      predictor.description().data, format_count(result.samples),
+      to_string(predictor.precision().dtype), result.loss, 100 * result.accuracy, 100 * result.top5,
+      format_duration(result.seconds));
   return kExitDone;
 }
 
@@ -54,6 +57,8 @@ void add_eval(CLI::App& app, Run& run) {
   command->add_option("--precision", options->load.precision, "auto, f32 or bf16");
   command->add_option("--threads", options->load.threads, "default: all cores");
   command->add_option("--batch", options->load.batch, "samples at a time");
+  command->add_option("--views", options->load.views,
+                      "of each sample, averaged: none, flip or flip+shift");
   command->add_flag("--json", options->json, "print the result as JSON");
   command->footer(
       "Examples:\n"

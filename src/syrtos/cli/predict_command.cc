@@ -33,14 +33,16 @@ std::vector<size_t> ranked(const std::vector<double>& probabilities) {
 int run_predict(Options options, const Context& context) {
   options.load.batch = 1;
   train::Predictor predictor(options.load, context.cpu, context.environment.cache_home);
+  const std::vector<std::string>& names = predictor.description().class_names;
+  const auto name = [&](size_t k) { return k < names.size() ? names[k] : std::to_string(k); };
   nlohmann::json results = nlohmann::json::array();
   for (const std::string& image : options.images) {
     const std::vector<double> probabilities = predictor.predict(image);
     nlohmann::json classes = nlohmann::json::array();
     std::string line;
     for (const size_t k : ranked(probabilities)) {
-      classes.push_back({{"class", k}, {"probability", probabilities[k]}});
-      line += fmt::format("  {} ({:.1f} %)", k, 100 * probabilities[k]);
+      classes.push_back({{"class", k}, {"name", name(k)}, {"probability", probabilities[k]}});
+      line += fmt::format("  {} ({:.1f} %)", name(k), 100 * probabilities[k]);
     }
     results.push_back({{"image", image}, {"top", classes}});
     if (!options.json) fmt::print("{}:{}\n", image, line);
@@ -57,18 +59,21 @@ void add_predict(CLI::App& app, Run& run) {
   command->add_option("RUN", options->load.checkpoint, "run directory or checkpoint")
       ->required()
       ->type_name("");
-  command->add_option("IMAGE", options->images, "PGM or PPM file, or mnist:INDEX of the test set")
+  command
+      ->add_option("IMAGE", options->images,
+                   "picture (JPEG, PNG, PNM), or test:INDEX of the test data")
       ->required()
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("");
-  command->add_option("--data", options->load.data, "where mnist:INDEX is");
+  command->add_option("--data", options->load.data,
+                      "where test:INDEX is (default: what it was trained on)");
   command->add_option("--precision", options->load.precision, "auto, f32 or bf16");
   command->add_option("--threads", options->load.threads, "default: all cores");
   command->add_flag("--json", options->json, "print the result as JSON");
   command->footer(
       "Examples:\n"
-      "  syrtos predict runs/lenet5-20260101-120000 mnist:0 mnist:1\n"
-      "  syrtos predict runs/lenet5-20260101-120000/best.ckpt digit.pgm --json");
+      "  syrtos predict runs/lenet5-20260101-120000 test:0 test:1\n"
+      "  syrtos predict runs/lenet5-20260101-120000/best.ckpt cat.jpg --json");
   command->callback([options, &run] {
     run = [options](const Context& context) { return run_predict(*options, context); };
   });

@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "syrtos/base/format.h"
 #include "syrtos/cli/command.h"
 #include "syrtos/train/probe.h"
+#include "syrtos/train/probe_data.h"
 
 namespace syrtos::cli {
 
@@ -94,13 +96,75 @@ int run_probe(const Options& options, const Context& context) {
   return kExitDone;
 }
 
+struct DataOptions {
+  train::DataProbeOptions probe;
+  bool json = false;
+};
+
+int run_probe_data(const DataOptions& options, const Context& context) {
+  const train::DataProbeResult r =
+      probe_data(options.probe, context.cpu, context.environment.cache_home, context.interrupted);
+  if (context.interrupted()) {
+    fmt::print(stderr, "interrupted after {} images\n", r.samples);
+    return kExitFailed;
+  }
+  if (options.json) {
+    fmt::print("{}\n", json{{"data", r.job.data},
+                            {"input", r.job.input},
+                            {"augment", r.job.augment},
+                            {"batch", r.job.batch},
+                            {"precision", r.job.precision},
+                            {"prefetch", r.job.prefetch},
+                            {"threads", r.job.threads},
+                            {"samples", r.samples},
+                            {"seconds", r.seconds},
+                            {"images_per_s", r.images_per_s},
+                            {"read_us", r.read_us},
+                            {"transform_us", r.transform_us}}
+                           .dump());
+    return kExitDone;
+  }
+  fmt::print("{} as {}, augmented by {}, batches of {} in {}, {} ahead, {} thread{}\n", r.job.data,
+             r.job.input, r.job.augment, r.job.batch, r.job.precision, r.job.prefetch,
+             r.job.threads, r.job.threads == 1 ? "" : "s");
+  fmt::print("{} images/s; per image and thread {:.1f} us reading, {:.1f} us transforming\n",
+             format_count(std::llround(r.images_per_s)), r.read_us, r.transform_us);
+  return kExitDone;
+}
+
+void add_probe_data(CLI::App& command, Run& run) {
+  auto options = std::make_shared<DataOptions>();
+  train::DataProbeOptions& probe = options->probe;
+  CLI::App* data = command.add_subcommand("data", "Time the making of batches");
+  data->add_option("--data", probe.data, "data set or path")->capture_default_str();
+  data->add_option("--augment", probe.augment, "such as crop:4,flip,cutout:8")
+      ->capture_default_str();
+  data->add_option("--input", probe.input, "image size (default: the data's)");
+  data->add_option("--batch", probe.batch, "samples per batch")->capture_default_str();
+  data->add_option("--precision", probe.precision, "auto, f32 or bf16")->capture_default_str();
+  data->add_option("--prefetch", probe.prefetch, "batches prepared ahead")->capture_default_str();
+  data->add_option("--cache", probe.cache, "keep decoded pictures: auto, none, memory or disk")
+      ->capture_default_str();
+  data->add_option("--threads", probe.threads, "default: all cores");
+  data->add_option("--seconds", probe.seconds, "how long to measure")->capture_default_str();
+  data->add_flag("--json", options->json, "print as JSON");
+  data->footer("Example:\n  syrtos probe data --data cifar10 --augment crop:4,flip,cutout:8");
+  data->callback([options, &run] {
+    run = [options](const Context& context) { return run_probe_data(*options, context); };
+  });
+}
+
 }  // namespace
 
 void add_probe(CLI::App& app, Run& run) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("probe", "Measure this machine");
   command->require_subcommand(1);
-  command->footer("Example:\n  syrtos probe compute --network resnet18 --batch 42 --input 32");
+  command->footer(
+      "Examples:\n"
+      "  syrtos probe compute --network resnet18 --batch 42 --input 32\n"
+      "  syrtos probe data --data cifar10 --augment crop:4,flip");
+  add_probe_data(*command, run);
   CLI::App* compute = command->add_subcommand("compute", "Time the training steps of a network");
   train::ProbeOptions& probe = options->probe;
   compute->add_option("--network", probe.network, "network")->capture_default_str();

@@ -83,13 +83,13 @@ void Progress::step(const train::StepInfo& info) {
 
 void Progress::epoch(const train::EpochMetrics& metrics) {
   clear();
-  fmt::print(out_,
-             "{} {}/{}  loss {:.4f}  accuracy {:.2f} %  test loss {:.4f}  test accuracy {}  "
-             "{} images/s  {}{}\n",
+  const std::string test =
+      metrics.evaluated ? fmt::format("test loss {:.4f}  test accuracy {}  ", metrics.test_loss,
+                                      strong(fmt::format("{:.2f} %", 100 * metrics.test_accuracy)))
+                        : "";
+  fmt::print(out_, "{} {}/{}  loss {:.4f}  accuracy {:.2f} %  {}{} images/s  {}{}\n",
              strong("epoch"), metrics.epoch, epochs_, metrics.train_loss,
-             100 * metrics.train_accuracy, metrics.test_loss,
-             strong(fmt::format("{:.2f} %", 100 * metrics.test_accuracy)),
-             format_count(std::llround(metrics.images_per_s())),
+             100 * metrics.train_accuracy, test, format_count(std::llround(metrics.images_per_s())),
              format_duration(metrics.seconds.training() + metrics.seconds.evaluate),
              metrics.best ? "  best" : "");
   std::fflush(out_);

@@ -73,6 +73,14 @@ int report(const Outcome& outcome, const train::RunDirectory& directory) {
     return kExitFailed;
   }
   const train::EpochMetrics& last = outcome.epochs.back();
+  train::PartSeconds parts;
+  for (const train::EpochMetrics& epoch : outcome.epochs) parts += epoch.seconds;
+  const double all = parts.training() + parts.evaluate;
+  fmt::print(
+      "time: load {:.1f} %, forward {:.1f} %, backward {:.1f} %, update {:.1f} %, evaluation "
+      "{:.1f} %\n",
+      100 * parts.load / all, 100 * parts.forward / all, 100 * parts.backward / all,
+      100 * parts.update / all, 100 * parts.evaluate / all);
   fmt::print("{} in {}: test accuracy {:.2f} %; {}\n",
              outcome.end == Outcome::End::stopped_early ? "stopped early" : "done",
              format_duration(outcome.seconds), 100 * last.test_accuracy, directory.best().string());
@@ -119,6 +127,7 @@ void add_train(CLI::App& app, Run& run) {
       "  syrtos train examples/mnist-lenet5.toml --epochs 2\n"
       "  syrtos train --network mnist-cnn --optimizer adam --lr 0.001 --schedule cosine\n"
       "  syrtos train --network resnet18 --input 32 --data random --steps 20 --precision f32\n"
+      "  syrtos train --network lenet5 --data cifar10 --augment crop:4,flip --epochs 20\n"
       "  syrtos train --resume runs/lenet5-20260101-120000");
   command->callback([options, &run] {
     run = [options](const Context& context) { return run_train(*options, context); };

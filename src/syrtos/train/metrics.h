@@ -13,6 +13,14 @@ struct PartSeconds {
   double update = 0;
   double evaluate = 0;
 
+  PartSeconds& operator+=(const PartSeconds& other) {
+    load += other.load;
+    forward += other.forward;
+    backward += other.backward;
+    update += other.update;
+    evaluate += other.evaluate;
+    return *this;
+  }
   double training() const { return load + forward + backward + update; }
 };
 

@@ -4,8 +4,11 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
+#include "syrtos/data/file_bytes.h"
+#include "syrtos/data/fit.h"
 #include "syrtos/data/open.h"
-#include "syrtos/data/pnm.h"
+#include "syrtos/data/picture.h"
+#include "syrtos/data/resized.h"
 #include "syrtos/train/resolve.h"
 #include "syrtos/train/run_directory.h"
 
@@ -47,7 +50,8 @@ const data::Dataset& Predictor::test_data() {
                 .test;
     return *test_;
   }
-  test_ = data::open(description_.data, cache_home_).test;
+  test_ = data::fit(data::open(description_.data, cache_home_).test,
+                    {.height = options.height, .width = options.width, .cache = "none"});
   const data::DatasetInfo& info = test_->info();
   if (!(info.shape() == image) || static_cast<int64_t>(info.classes.size()) > options.classes) {
     fail_request("{} was trained on images of {} in {} classes, {} has {} in {}",
@@ -87,23 +91,36 @@ void Predictor::put(const data::Sample& sample) {
   transform.apply(sample, data::Placement{}, network_->evaluation().inputs().images, scratch_);
 }
 
+// A picture of any size and colour, brought to the network's. When proportions differ, its middle.
+data::Sample Predictor::picture_sample(const std::string& file) {
+  const nn::ModelOptions& options = description_.options;
+  if (options.channels != 1 && options.channels != 3) {
+    fail_request("{}: {} takes {} channels, pictures have 1 or 3", file, description_.network,
+                 options.channels);
+  }
+  data::Sample sample{.channels = options.channels};
+  data::read_bytes(file, scratch_.file);
+  data::decode_into(scratch_.file, file, static_cast<int>(options.channels), scratch_.values,
+                    sample.height, sample.width);
+  sample.values = scratch_.values.data();
+  if (sample.height == options.height && sample.width == options.width) return sample;
+  const bool same_form = sample.height * options.width == sample.width * options.height;
+  scratch_.scaled.resize(static_cast<size_t>(options.channels * options.height * options.width));
+  data::resize(sample.bytes(), sample.height, sample.width, sample.channels,
+               data::fit_window(same_form ? data::Fit::exact : data::Fit::centre, sample.height,
+                                sample.width, options.height, options.width),
+               scratch_.scaled.data(), options.height, options.width, scratch_.resize);
+  sample.values = scratch_.scaled.data();
+  sample.height = options.height;
+  sample.width = options.width;
+  return sample;
+}
+
 std::vector<double> Predictor::predict(const std::string& image) {
   if (image.starts_with(kTestPrefix)) {
     put(test_sample(image, std::string_view(image).substr(kTestPrefix.size())));
   } else {
-    const data::Picture picture = data::read_pnm(image);
-    const nn::ModelOptions& options = description_.options;
-    if (picture.channels != options.channels || picture.height != options.height ||
-        picture.width != options.width) {
-      fail_request(
-          "{}: {} takes images of {}x{} with {} channels, found {}x{} with {}: scale it first",
-          image, description_.network, options.height, options.width, options.channels,
-          picture.height, picture.width, picture.channels);
-    }
-    put({.values = picture.pixels.data(),
-         .channels = picture.channels,
-         .height = picture.height,
-         .width = picture.width});
+    put(picture_sample(image));
   }
   NetworkProgram& program = network_->evaluation();
   program.program().run({});

@@ -38,6 +38,7 @@ class Predictor {
  private:
   const data::Dataset& test_data();
   data::Sample test_sample(const std::string& image, std::string_view index);
+  data::Sample picture_sample(const std::string& file);
   void put(const data::Sample& sample);
 
   std::filesystem::path checkpoint_;
