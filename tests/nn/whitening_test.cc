@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "syrtos/base/error.h"
 #include "syrtos/graph/parameters.h"
 #include "syrtos/graph/passes.h"
 #include "syrtos/graph/program.h"
@@ -105,6 +106,12 @@ TEST(Whitening, OfNoPatchesIsThatOfWhiteNoise) {
     EXPECT_EQ(kernel.get(i), i % 5 == 0 ? one : 0);
     EXPECT_EQ(kernel.get(16 + i), i % 5 == 0 ? -one : 0);
   }
+}
+
+TEST(Whitening, RefusesPatchesOfAnotherSize) {
+  const auto patches = PatchCovariance::identity({3, 3, 3});
+  Tensor kernel({DType::f32, {24, 3, 2, 2}});
+  EXPECT_THROW(fill_whitening(kernel, patches), InternalError);
 }
 
 TEST(Whitening, IsAskedForByTheModelsThatNeedIt) {

@@ -8,6 +8,7 @@
 
 #include "syrtos/ops/activation.h"
 #include "syrtos/ops/arithmetic.h"
+#include "syrtos/ops/gelu.h"
 #include "syrtos/ops/softmax.h"
 #include "tests/support/make_ops.h"
 
@@ -138,6 +139,13 @@ TEST(Reference, ActivationsFollowTheirFormulas) {
                 {1 / (1 + std::exp(1.0)), 1 / (1 + std::exp(-2.0))});
   expect_values(run(ops::Activation(ops::ActivationKind::tanh), {src})[0],
                 {std::tanh(-1.0), std::tanh(2.0)});
+}
+
+TEST(Reference, GeluIsNearTheFormWithTheErrorFunction) {
+  for (double x = -6; x <= 6; x += 0.25) {
+    const double exact = x * (1 + std::erf(x / std::sqrt(2.0))) / 2;
+    EXPECT_NEAR(run(ops::Gelu(), {tensor({1}, {x})})[0][0], exact, 5e-4) << x;
+  }
 }
 
 TEST(Reference, SoftmaxDoesNotOverflow) {

@@ -8,6 +8,7 @@
 #include "syrtos/ops/arithmetic.h"
 #include "syrtos/ops/bias.h"
 #include "syrtos/ops/cast.h"
+#include "syrtos/ops/gelu.h"
 #include "syrtos/ops/reshape.h"
 #include "syrtos/ops/softmax.h"
 #include "tests/support/make_ops.h"
@@ -141,6 +142,11 @@ std::vector<Refusal> pointwise_refusals() {
       {"Relu", std::make_shared<ops::Activation>(relu), {s32({2})}, {"s32[2]"}},
       {"ReluBackward",
        std::make_shared<ops::ActivationBackward>(relu),
+       {f32({2}), f32({3})},
+       {"f32[2]", "f32[3]"}},
+      {"Gelu", std::make_shared<ops::Gelu>(), {s32({2})}, {"s32[2]"}},
+      {"GeluBackward",
+       std::make_shared<ops::GeluBackward>(),
        {f32({2}), f32({3})},
        {"f32[2]", "f32[3]"}},
       {"Dropout", dropout(1.0F), {f32({2, 3})}, {"below 1", "f32[2, 3]"}},

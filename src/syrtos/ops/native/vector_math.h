@@ -59,10 +59,38 @@ constexpr float kGeluSlope = 1.5957691216f;  // a = 2 sqrt(2 / pi)
 constexpr float kGeluCubic = 0.044715f;      // c
 constexpr float kGeluEdge = 9.0f;
 
+/// 2^t for |t| <= 120, within 3e-7: t = k + r with |r| <= 1/2, a polynomial for 2^r, and k added to
+/// its exponent bits.
+inline Vec exp2_within(Vec t) {
+  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
+  const Vec shifted = t + kRound;
+  const Vec r = t - (shifted - kRound);
+  Vec p = broadcast(1.338130254e-3f);
+  p = p * r + 9.666368515e-3f;
+  p = p * r + 5.550381014e-2f;
+  p = p * r + 2.402234904e-1f;
+  p = p * r + 6.931471806e-1f;
+  p = p * r + 1.0f;
+  return reinterpret_cast<Vec>(reinterpret_cast<IntVec>(p) +
+                               (reinterpret_cast<IntVec>(shifted) << 23));
+}
+
+/// 1 / x for x from 1 to 2^120; a division takes as long as half of the rest of gelu.
+inline Vec reciprocal(Vec x) {
+#if defined(__AVX512F__)
+  const Vec guess =
+      reinterpret_cast<Vec>(_mm512_maskz_rcp14_ps(0xffff, reinterpret_cast<__m512>(x)));
+  return guess + guess * (1.0f - x * guess);
+#else
+  return 1.0f / x;
+#endif
+}
+
 /// s(u) for |x| <= kGeluEdge: there exp(-u) is within range, so nothing needs a choice.
 inline Vec gelu_gate(Vec x, Vec square) {
-  const Vec negated = x * (square * (-kGeluSlope * kGeluCubic) - kGeluSlope);
-  return 1.0f / (1.0f + vec_exp(negated));
+  constexpr float kLog2E = 1.44269504f;
+  constexpr float kLinear = -kGeluSlope * kLog2E;
+  return reciprocal(1.0f + exp2_within(x * (square * (kLinear * kGeluCubic) + kLinear)));
 }
 
 inline Vec vec_gelu(Vec x) {
