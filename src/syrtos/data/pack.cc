@@ -74,7 +74,7 @@ PackTrailer read_trailer(const MappedFile& map) {
 template <typename T>
 void take(const uint8_t*& from, uint64_t count, std::vector<T>& to) {
   to.resize(count);
-  std::memcpy(to.data(), from, count * sizeof(T));
+  if (count > 0) std::memcpy(to.data(), from, count * sizeof(T));
   from += count * sizeof(T);
 }
 
