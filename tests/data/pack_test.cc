@@ -39,7 +39,7 @@ std::unique_ptr<Table> table(int64_t size, DType dtype = DType::u8, int64_t heig
 void decode_plain(std::span<const uint8_t> bytes, const std::string& name, int channels,
                   std::vector<uint8_t>& values, int64_t& height, int64_t& width) {
   if (bytes.size() < 2 || bytes.size() != size_t{2} + bytes[0] * bytes[1]) {
-    fail_run("{}: not a picture", name);
+    fail_request("{}: not a picture", name);
   }
   height = bytes[0];
   width = bytes[1];
@@ -391,8 +391,25 @@ TEST_F(Packs, of_a_directory_are_opened_and_shards_interleaved) {
   EXPECT_THAT(text, HasSubstr("train-02.pack"));
 }
 
-TEST_F(Packs, of_pictures_need_somebody_who_decodes) {
-  EXPECT_THAT(refusal([&] { open_pack(pack_pictures(1)); }), HasSubstr("decodes"));
+TEST_F(Packs, of_png_files_are_decoded_and_damage_is_told_with_its_place) {
+  Picture expected{.height = 4, .width = 5, .channels = 3, .pixels = {}};
+  for (uint8_t i = 0; i < 60; ++i) expected.pixels.push_back(i);
+  write_png(directory_ / "a.png", expected);
+  const std::string png = read(directory_ / "a.png");
+  const std::vector<uint8_t> bytes(png.begin(), png.end());
+  DatasetInfo info{.name = "photos", .channels = 3};
+  info.classes = {"cat"};
+  PackWriter writer(directory_ / "p.pack", info, PackPayload::pictures);
+  writer.add(bytes, 0);
+  writer.add(std::span(bytes).first(40), 0);
+  writer.finish();
+  const auto pack = open_pack(directory_ / "p.pack");
+  Scratch scratch;
+  const Sample sample = pack->read(0, scratch);
+  ASSERT_EQ(sample.elements(), 60);
+  EXPECT_TRUE(std::equal(expected.pixels.begin(), expected.pixels.end(), sample.bytes()));
+  EXPECT_THAT(refusal<RunError>([&] { pack->read(1, scratch); }),
+              HasSubstr(fmt::format("p.pack, sample 1 at offset {}", 64 + bytes.size())));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ struct Scratch {
   std::vector<uint8_t> file;    ///< encoded bytes
   std::vector<uint8_t> values;  ///< decoded ones
   std::vector<uint8_t> row;     ///< one row of a picture on its way to a batch
-  std::vector<uint8_t> scaled;  ///< and those brought to another size
+  std::vector<uint8_t> scaled;  ///< pictures brought to another size
   ResizeScratch resize;
 };
 

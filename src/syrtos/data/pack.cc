@@ -74,7 +74,7 @@ PackTrailer read_trailer(const MappedFile& map) {
 template <typename T>
 void take(const uint8_t*& from, uint64_t count, std::vector<T>& to) {
   to.resize(count);
-  std::memcpy(to.data(), from, count * sizeof(T));
+  if (count > 0) std::memcpy(to.data(), from, count * sizeof(T));
   from += count * sizeof(T);
 }
 
@@ -89,9 +89,6 @@ Pack::Pack(const fs::path& file, PictureDecoder decode) : map_(file), decode_(st
     throw;
   }
   map_.check();
-  if (payload_ == PackPayload::pictures && !decode_) {
-    fail_request("{}: expected raw samples, found pictures, which nothing here decodes", name());
-  }
 }
 
 void Pack::read_directory() {
@@ -249,12 +246,14 @@ void Pack::parse_meta(std::string_view text, uint64_t at) {
   // Any single extent is at most the file's length, so the first two products fit 64 bits only
   // below 2^31: larger samples do not exist.
   constexpr uint64_t kMost = (uint64_t{1} << 31) - 1;
-  info_.channels = integer(meta, "channels", 1 << 20);
+  info_.channels =
+      integer(meta, "channels", payload_ == PackPayload::pictures ? 3 : uint64_t{1} << 20);
   info_.height = integer(meta, "height", kMost);
   info_.width = integer(meta, "width", kMost);
   const bool sizes = info_.same_size() ||
                      (payload_ == PackPayload::pictures && info_.height == 0 && info_.width == 0);
-  const bool known = info_.channels >= 1 && sizes;
+  const bool known = info_.channels >= 1 && sizes &&
+                     (payload_ == PackPayload::raw || info_.channels != 2);  // grey or colour
   const auto pixels = known ? static_cast<uint64_t>(info_.height * info_.width) : 0;
   if (!known || pixels > kMost ||
       (payload_ == PackPayload::raw &&
@@ -326,9 +325,9 @@ Sample Pack::read(int64_t index, Scratch& scratch) const {
   try {
     decode_(bytes, where, static_cast<int>(info_.channels), scratch.values, sample.height,
             sample.width);
-  } catch (const Error&) {
-    map_.check();
-    throw;
+  } catch (const RequestError& error) {
+    map_.check();  // that the file was cut explains the rest
+    throw RunError(error.what());
   }
   map_.check();
   if (info_.same_size() && (sample.height != info_.height || sample.width != info_.width)) {

@@ -7,6 +7,7 @@
 #include "syrtos/base/files.h"
 #include "syrtos/data/dataset.h"
 #include "syrtos/data/mapped_file.h"
+#include "syrtos/data/picture.h"
 
 namespace syrtos::data {
 
@@ -82,6 +83,7 @@ class PackWriter {
 };
 
 /// Makes values [height, width, channels] of the bytes of a picture file; `name` is for messages.
+/// Throws RequestError when they are damaged.
 using PictureDecoder =
     std::function<void(std::span<const uint8_t> bytes, const std::string& name, int channels,
                        std::vector<uint8_t>& values, int64_t& height, int64_t& width)>;
@@ -92,7 +94,7 @@ using PictureDecoder =
 /// than a few times its length.
 class Pack : public Dataset {
  public:
-  explicit Pack(const std::filesystem::path& file, PictureDecoder decode = {});
+  explicit Pack(const std::filesystem::path& file, PictureDecoder decode = decode_into);
 
   int32_t label(int64_t index) const override { return labels_[static_cast<size_t>(index)]; }
   Sample read(int64_t index, Scratch& scratch) const override;
@@ -126,7 +128,8 @@ class Pack : public Dataset {
   std::unique_ptr<std::atomic<bool>[]> verified_;
 };
 
-std::unique_ptr<Pack> open_pack(const std::filesystem::path& file, PictureDecoder decode = {});
+std::unique_ptr<Pack> open_pack(const std::filesystem::path& file,
+                                PictureDecoder decode = decode_into);
 /// Whether the file begins like a pack.
 bool is_pack(const std::filesystem::path& file);
 
@@ -139,6 +142,7 @@ void write_pack(const Dataset& from, const std::filesystem::path& file,
 /// Whether the directory holds train*.pack and test*.pack.
 bool has_packs(const std::filesystem::path& directory);
 /// Opens them; several of a kind are interleaved in the order of their names. Throws RequestError.
-Splits open_packs(const std::filesystem::path& directory, const PictureDecoder& decode = {});
+Splits open_packs(const std::filesystem::path& directory,
+                  const PictureDecoder& decode = decode_into);
 
 }  // namespace syrtos::data

@@ -20,7 +20,9 @@ PackWriter::PackWriter(const std::filesystem::path& file, DatasetInfo info, Pack
       out_(file) {
   SYRTOS_CHECK(info_.channels > 0 && (info_.dtype == DType::u8 || info_.dtype == DType::f32),
                "{} channels of {}", info_.channels, to_string(info_.dtype));
-  SYRTOS_CHECK(payload == PackPayload::pictures ? info_.dtype == DType::u8 : info_.same_size(),
+  SYRTOS_CHECK(payload == PackPayload::pictures
+                   ? info_.dtype == DType::u8 && (info_.channels == 1 || info_.channels == 3)
+                   : info_.same_size(),
                "{}: {}x{} {}", info_.name, info_.height, info_.width, to_string(info_.dtype));
   PackPrefix prefix{};
   std::memcpy(prefix.magic, kPackMagic, sizeof kPackMagic);
