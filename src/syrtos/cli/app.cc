@@ -87,6 +87,7 @@ int run(int argc, char** argv) {
   app.failure_message([](const CLI::App*, const CLI::Error&) { return std::string(); });
   app.footer(
       "Examples:\n"
+      "  syrtos data get mnist\n"
       "  syrtos train examples/mnist-lenet5.toml\n"
       "  syrtos train --network resnet18 --data random --steps 20\n"
       "  syrtos models show resnet50\n\n"
@@ -96,6 +97,7 @@ int run(int argc, char** argv) {
   add_eval(app, chosen);
   add_predict(app, chosen);
   add_models(app, chosen);
+  add_data(app, chosen);
   add_probe(app, chosen);
   add_doctor(app, chosen);
   try {

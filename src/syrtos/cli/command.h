@@ -27,6 +27,7 @@ void add_train(CLI::App& app, Run& run);
 void add_eval(CLI::App& app, Run& run);
 void add_predict(CLI::App& app, Run& run);
 void add_models(CLI::App& app, Run& run);
+void add_data(CLI::App& app, Run& run);
 void add_probe(CLI::App& app, Run& run);
 void add_doctor(CLI::App& app, Run& run);
 

@@ -3,11 +3,14 @@
 #include <array>
 
 #include "syrtos/base/error.h"
+#include "syrtos/data/catalogue.h"
 #include "syrtos/data/cifar.h"
 #include "syrtos/data/csv.h"
 #include "syrtos/data/image_folder.h"
 #include "syrtos/data/mnist.h"
 #include "syrtos/data/numpy.h"
+#include "syrtos/data/pack.h"
+#include "syrtos/data/picture.h"
 
 namespace syrtos::data {
 
@@ -21,8 +24,11 @@ struct Format {
   Splits (*open)(const fs::path&);
 };
 
+Splits open_stored(const fs::path& directory) { return open_packs(directory, decode_into); }
+
 // In this order: image folders, which need the least to be taken for one, come last.
 constexpr std::array kFormats = {
+    Format{"packs (train.pack, test.pack)", has_packs, open_stored},
     Format{"MNIST's four IDX files", has_mnist, open_mnist},
     Format{"CIFAR's files or their archive", has_cifar, open_cifar},
     Format{"NumPy arrays (.npz; x_train.npy, ...)", has_numpy, open_numpy},
@@ -48,6 +54,10 @@ Splits open(const std::string& name_or_path, const fs::path& cache_home) {
   const fs::path fetched = data_directory(cache_home) / name_or_path;
   if (fs::is_directory(fetched, ignored)) return open_path(fetched);
   if (fs::exists(name_or_path, ignored)) return open_path(name_or_path);
+  if (find_known(name_or_path) != nullptr) {
+    fail_request("--data: {} is not here yet: expected it in {}; run: syrtos data get {}",
+                 name_or_path, fetched.string(), name_or_path);
+  }
   fail_request("--data: expected a data set or a path, found '{}', which is neither", name_or_path);
 }
 

@@ -1,0 +1,139 @@
+#include "syrtos/cli/data_info.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "syrtos/base/format.h"
+#include "syrtos/cli/data_progress.h"
+#include "syrtos/cli/progress.h"
+#include "syrtos/data/contact_sheet.h"
+#include "syrtos/data/open.h"
+#include "syrtos/data/picture.h"
+#include "syrtos/data/statistics.h"
+
+namespace syrtos::cli {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMostRows = 40;  // classes that are shown as bars
+constexpr int kBarWidth = 32;
+
+struct Report {
+  data::Splits splits;
+  data::Statistics statistics;
+  std::vector<int64_t> test_per_class;
+};
+
+Report look_at(const InfoOptions& options, const Context& context) {
+  Report report;
+  report.splits = data::open(options.data, context.environment.cache_home);
+  const data::Dataset& train = *report.splits.train;
+  const int64_t samples = std::min(options.limit, train.size());
+  DataProgress progress(stderr, options.data, context.environment.colour);
+  report.statistics = data::measure(train, samples, [&](int64_t done) {
+    if (done > 0) progress.amount(done, samples, data::Observer::Unit::samples);
+    return !context.interrupted();
+  });
+  const data::Dataset& test = *report.splits.test;
+  report.test_per_class.resize(train.info().classes.size());
+  for (int64_t i = 0; i < test.size(); ++i) {
+    const auto label = static_cast<size_t>(test.label(i));
+    if (label < report.test_per_class.size()) ++report.test_per_class[label];
+  }
+  return report;
+}
+
+std::string size_text(const data::DatasetInfo& info, const data::Statistics& statistics) {
+  if (!info.same_size()) {
+    return fmt::format("{} channel{}, {}x{} to {}x{}", info.channels, info.channels == 1 ? "" : "s",
+                       statistics.smallest_height, statistics.smallest_width,
+                       statistics.largest_height, statistics.largest_width);
+  }
+  return fmt::format("{}x{}x{}", info.channels, info.height, info.width);
+}
+
+void print_text(const Report& report, const InfoOptions& options) {
+  const data::DatasetInfo& info = report.splits.train->info();
+  const data::Statistics& statistics = report.statistics;
+  fmt::print("{}\n", options.data == info.name ? info.name
+                                               : fmt::format("{} ({})", options.data, info.name));
+  fmt::print("  samples    {} to train, {} to test\n", format_count(info.size),
+             format_count(report.splits.test->size()));
+  fmt::print("  size       {}, {}\n", size_text(info, statistics),
+             info.dtype == DType::u8 ? "bytes" : "floats");
+  fmt::print("  mean       {:.4g}\n", fmt::join(statistics.mean, " "));
+  fmt::print("  deviation  {:.4g}{}\n", fmt::join(statistics.deviation, " "),
+             statistics.samples < info.size
+                 ? fmt::format("  (of {} training samples)", format_count(statistics.samples))
+                 : "");
+  fmt::print("  classes    {}\n", info.classes.size());
+  const auto& counts = statistics.per_class;
+  if (counts.empty()) return;
+  const int64_t most = std::max<int64_t>(1, *std::max_element(counts.begin(), counts.end()));
+  const size_t rows = std::min(info.classes.size(), kMostRows);
+  size_t widest = 0;
+  for (size_t k = 0; k < rows; ++k) widest = std::max(widest, info.classes[k].size());
+  for (size_t k = 0; k < rows; ++k) {
+    fmt::print("    {:<{}} {} {:>9} {:>8}\n", info.classes[k], widest,
+               bar(static_cast<double>(counts[k]) / static_cast<double>(most), kBarWidth),
+               format_count(counts[k]), format_count(report.test_per_class[k]));
+  }
+  if (rows < info.classes.size()) {
+    fmt::print("    ... and {} more, in all from {} to {} training samples each\n",
+               info.classes.size() - rows,
+               format_count(*std::min_element(counts.begin(), counts.end())), format_count(most));
+  }
+}
+
+void print_json(const Report& report, const InfoOptions& options) {
+  const data::DatasetInfo& info = report.splits.train->info();
+  const data::Statistics& statistics = report.statistics;
+  json classes = json::array();
+  for (size_t k = 0; k < info.classes.size(); ++k) {
+    classes.push_back({{"name", info.classes[k]},
+                       {"training", statistics.per_class[k]},
+                       {"test", report.test_per_class[k]}});
+  }
+  const json result = {{"data", options.data},
+                       {"name", info.name},
+                       {"training", info.size},
+                       {"test", report.splits.test->size()},
+                       {"dtype", info.dtype == DType::u8 ? "u8" : "f32"},
+                       {"channels", info.channels},
+                       {"smallest", {statistics.smallest_height, statistics.smallest_width}},
+                       {"largest", {statistics.largest_height, statistics.largest_width}},
+                       {"mean", statistics.mean},
+                       {"deviation", statistics.deviation},
+                       {"measured", statistics.samples},
+                       {"classes", classes}};
+  fmt::print("{}\n", result.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+void draw(const Report& report, const InfoOptions& options) {
+  const data::Canvas canvas = data::contact_sheet(*report.splits.train);
+  data::write_png(options.preview, {.height = canvas.height(),
+                                    .width = canvas.width(),
+                                    .channels = 3,
+                                    .pixels = canvas.pixels()});
+}
+
+}  // namespace
+
+int print_info(const InfoOptions& options, const Context& context) {
+  const Report report = look_at(options, context);
+  if (!options.preview.empty()) draw(report, options);
+  if (options.json) {
+    print_json(report, options);
+  } else {
+    print_text(report, options);
+    if (!options.preview.empty()) fmt::print("  drawn in   {}\n", options.preview);
+  }
+  return kExitDone;
+}
+
+}  // namespace syrtos::cli

@@ -1,0 +1,76 @@
+#include "syrtos/cli/data_progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "syrtos/base/format.h"
+#include "syrtos/cli/progress.h"
+
+namespace syrtos::cli {
+
+namespace {
+
+constexpr auto kRedraw = std::chrono::milliseconds(100);
+constexpr int kBarWidth = 24;
+constexpr size_t kLongestStage = 48;  // so that the line fits into a terminal
+
+std::string shown(int64_t amount, data::Observer::Unit unit) {
+  return unit == data::Observer::Unit::bytes ? format_bytes(static_cast<double>(amount))
+                                             : format_count(amount);
+}
+
+std::string shortened(const std::string& text) {
+  if (text.size() <= kLongestStage) return text;
+  return text.substr(0, kLongestStage / 3) + "..." + text.substr(text.size() - kLongestStage / 2);
+}
+
+}  // namespace
+
+DataProgress::DataProgress(std::FILE* out, std::string name, bool colour)
+    : out_(out),
+      name_(std::move(name)),
+      terminal_(isatty(fileno(out)) != 0),
+      colour_(terminal_ && colour) {}
+
+std::string DataProgress::title() const { return colour_ ? "\x1b[1m" + name_ + "\x1b[0m" : name_; }
+
+void DataProgress::clear() {
+  if (drawn_) fmt::print(out_, "\r\x1b[K");
+  drawn_ = false;
+  std::fflush(out_);
+}
+
+void DataProgress::stage(const std::string& what) {
+  stage_ = what;
+  if (terminal_) {
+    fmt::print(out_, "\r\x1b[K{}: {}", title(), shortened(what));
+    drawn_ = true;
+  } else {
+    fmt::print(out_, "{}: {}\n", name_, what);
+  }
+  last_drawn_ = Clock::now();
+  std::fflush(out_);
+}
+
+void DataProgress::amount(int64_t done, int64_t of, Unit unit) {
+  if (!terminal_ || Clock::now() - last_drawn_ < kRedraw) return;
+  last_drawn_ = Clock::now();
+  std::string text = shown(done, unit);
+  if (of > 0) {
+    const double part = static_cast<double>(done) / static_cast<double>(of);
+    text = fmt::format("│{}│ {} of {}", bar(part, kBarWidth), text, shown(of, unit));
+  }
+  fmt::print(out_, "\r\x1b[K{}: {} {}", title(), shortened(stage_), text);
+  drawn_ = true;
+  std::fflush(out_);
+}
+
+void DataProgress::failed(const std::string& source, const std::string& reason) {
+  clear();
+  fmt::print(out_, "{}: not from {}: {}\n", title(), source, reason);
+  std::fflush(out_);
+}
+
+}  // namespace syrtos::cli

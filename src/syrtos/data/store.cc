@@ -1,0 +1,72 @@
+#include "syrtos/data/store.h"
+
+#include <nlohmann/json.hpp>
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/files.h"
+#include "syrtos/data/pack.h"
+#include "syrtos/data/statistics.h"
+#include "syrtos/data/workplace.h"
+
+namespace syrtos::data {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int64_t kMeasured = 100'000;  // samples, to find mean and deviation
+
+void write_origin(const fs::path& file, const std::string& name, const std::string& source) {
+  AtomicFile origin(file);
+  origin.write(nlohmann::json{{"name", name}, {"source", source}}.dump(2) + "\n");
+  origin.commit();
+}
+
+}  // namespace
+
+void store(const Splits& splits, const fs::path& place, const std::string& source,
+           Observer& observer, const std::function<bool()>& should_stop) {
+  const fs::path whole = fs::absolute(place);
+  const Workplace work(whole.parent_path());
+  const fs::path ready = work.path() / "ready";
+  fs::create_directories(ready);
+  const int64_t measured = std::min(kMeasured, splits.train->size());
+  observer.stage("measuring");
+  const Statistics statistics = measure(*splits.train, measured, [&](int64_t done) {
+    observer.amount(done, measured, Observer::Unit::samples);
+    return !(should_stop && should_stop());
+  });
+  const auto write = [&](const Dataset& half, const char* name) {
+    observer.stage(fmt::format("writing {}", name));
+    const auto progress = [&](int64_t done, int64_t of) {
+      if (should_stop && should_stop()) fail_run("stopped");
+      observer.amount(done, of, Observer::Unit::samples);
+    };
+    write_pack(half, ready / name, progress, statistics.normalization());
+  };
+  write(*splits.train, "train.pack");
+  write(*splits.test, "test.pack");
+  write_origin(ready / "origin.json", splits.train->info().name, source);
+  put_in_place(ready, whole);
+}
+
+void check_replaceable(const fs::path& place) {
+  std::error_code ignored;
+  if (!fs::exists(place, ignored)) return;
+  if (!fs::is_directory(place, ignored)) {
+    fail_request("{} exists: expected a directory, found a file; move it away", place.string());
+  }
+  for (const fs::directory_entry& entry : fs::directory_iterator(place)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.path().extension() == ".pack" || name == "origin.json" || name == "sha256" ||
+        name.find("-ubyte") != std::string::npos) {
+      continue;
+    }
+    fail_request(
+        "{} exists: expected a data set that may be replaced, found {} in it; move it away or "
+        "choose another --to DIR",
+        place.string(), name);
+  }
+}
+
+}  // namespace syrtos::data
