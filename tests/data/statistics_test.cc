@@ -1,0 +1,91 @@
+#include "syrtos/data/statistics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/parallel.h"
+#include "syrtos/data/table.h"
+
+namespace syrtos::data {
+namespace {
+
+Table bytes_table(int64_t samples) {
+  std::vector<uint8_t> values;
+  std::vector<int32_t> labels;
+  uint32_t state = 1;
+  for (int64_t i = 0; i < samples; ++i) {
+    labels.push_back(static_cast<int32_t>(i % 3 == 0 ? 0 : 2));
+    for (int k = 0; k < 2 * 3 * 5; ++k) {
+      state = state * 1664525 + 1013904223;
+      values.push_back(static_cast<uint8_t>(state >> 24));
+    }
+  }
+  return {{.channels = 2, .height = 3, .width = 5, .classes = {"a", "b", "c"}}, values, labels};
+}
+
+TEST(Statistics, mean_and_deviation_are_those_of_each_channel) {
+  const Table table = bytes_table(1000);
+  const Statistics found = measure(table);
+  Scratch scratch;
+  for (size_t c = 0; c < 2; ++c) {
+    double sum = 0;
+    double squares = 0;
+    for (int64_t i = 0; i < 1000; ++i) {
+      const Sample sample = table.read(i, scratch);
+      for (size_t p = 0; p < 15; ++p) sum += sample.bytes()[p * 2 + c];
+    }
+    const double mean = sum / 15000;
+    for (int64_t i = 0; i < 1000; ++i) {
+      const Sample sample = table.read(i, scratch);
+      for (size_t p = 0; p < 15; ++p) squares += std::pow(sample.bytes()[p * 2 + c] - mean, 2);
+    }
+    EXPECT_NEAR(found.mean[c], mean, 1e-9);
+    EXPECT_NEAR(found.deviation[c], std::sqrt(squares / 15000), 1e-9);
+  }
+  EXPECT_EQ(found.per_class, (std::vector<int64_t>{334, 0, 666}));
+  EXPECT_EQ(found.largest_height, 3);
+  EXPECT_EQ(found.smallest_width, 5);
+}
+
+TEST(Statistics, floats_give_the_same_bits_with_any_number_of_threads) {
+  std::vector<float> floats(3000 * 7);
+  for (size_t i = 0; i < floats.size(); ++i) floats[i] = std::sin(static_cast<float>(i)) * 1e3F;
+  const auto* bytes = reinterpret_cast<const uint8_t*>(floats.data());
+  const Table table({.dtype = DType::f32, .channels = 1, .height = 1, .width = 7, .classes = {"a"}},
+                    {bytes, bytes + floats.size() * sizeof(float)}, std::vector<int32_t>(3000, 0));
+  const int threads = thread_count();
+  set_thread_count(1);
+  const Statistics one = measure(table);
+  set_thread_count(3);
+  const Statistics three = measure(table);
+  set_thread_count(threads);
+  EXPECT_EQ(one.mean, three.mean);
+  EXPECT_EQ(one.deviation, three.deviation);
+}
+
+TEST(Statistics, a_limit_takes_samples_from_everywhere) {
+  std::vector<uint8_t> values(1000, 0);
+  std::fill(values.begin() + 500, values.end(), 200);
+  const Table table({.channels = 1, .height = 1, .width = 1, .classes = {"a"}}, values,
+                    std::vector<int32_t>(1000, 0));
+  const Statistics found = measure(table, 10);
+  EXPECT_EQ(found.samples, 10);
+  EXPECT_DOUBLE_EQ(found.mean[0], 100);
+  EXPECT_EQ(found.per_class[0], 1000);
+}
+
+TEST(Statistics, a_channel_that_never_changes_is_not_divided) {
+  const Table table({.channels = 1, .height = 1, .width = 1, .classes = {"a"}}, {7, 7}, {0, 0});
+  const Statistics found = measure(table);
+  EXPECT_EQ(found.deviation[0], 0);
+  EXPECT_EQ(found.normalization().deviation[0], 1);
+}
+
+TEST(Statistics, stops_when_asked) {
+  EXPECT_THROW(measure(bytes_table(10), 10, [](int64_t) { return false; }), RunError);
+}
+
+}  // namespace
+}  // namespace syrtos::data
