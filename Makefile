@@ -15,6 +15,7 @@ build: setup    ## configure and build (PRESET=release|debug|asan-ubsan|tsan)
 	@cmake --build --preset $(PRESET) -j $(JOBS)
 
 demo: build     ## train LeNet-5 on MNIST
+	@build/release/syrtos data get mnist
 	build/release/syrtos train examples/mnist-lenet5.toml
 
 test: build     ## build and run every test
