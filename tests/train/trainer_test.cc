@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cstring>
+
 #include "syrtos/train/job_file.h"
 #include "syrtos/train/predict.h"
 #include "tests/support/temporary.h"
@@ -64,9 +66,9 @@ TEST_F(Training, learns_random_samples_by_heart) {
   job.epochs = 30;
   const Outcome outcome = train(job);
   ASSERT_EQ(outcome.epochs.size(), 30U);
-  EXPECT_EQ(outcome.position.step, 120);
+  EXPECT_EQ(outcome.position.step, 150);
   EXPECT_LT(outcome.epochs.back().train_loss, 0.5 * outcome.epochs.front().train_loss);
-  EXPECT_EQ(outcome.epochs.back().samples, 64);
+  EXPECT_EQ(outcome.epochs.back().samples, 70);
 }
 
 TEST_F(Training, twice_gives_the_same_bits) {
@@ -102,6 +104,101 @@ TEST_F(Training, interrupted_anywhere_and_resumed_gives_the_same_bits) {
   }
 }
 
+TEST_F(Training, with_augmentation_and_lookahead_is_resumed_with_the_same_bits) {
+  const auto job_of = [&](const std::string& run) {
+    Job job = small_job(run);
+    job.augment = "crop:2:reflect,flip:alternate,cutout:4,noise:0.1";
+    job.lookahead = 3;
+    job.optimizer = "nesterov";
+    job.learning_rate = 0.01;
+    job.evaluate_every = 2;
+    return job;
+  };
+  train(job_of("whole"));
+  for (const int stop_after : {1, 8}) {
+    const std::string run = "part" + std::to_string(stop_after);
+    Quiet quiet;
+    train(job_of(run), quiet, [&] { return quiet.last_step >= stop_after; });
+    Quiet again;
+    go_on(run, again);
+    EXPECT_EQ(file("whole/last.ckpt"), file(run + "/last.ckpt")) << stop_after;
+  }
+}
+
+TEST_F(Training, gives_the_same_bits_however_many_batches_are_prepared_ahead) {
+  for (const int64_t prefetch : {0, 1, 6}) {
+    Job job = small_job("p" + std::to_string(prefetch));
+    job.augment = "crop:2,flip";
+    job.prefetch = prefetch;
+    train(job);
+  }
+  // What is saved says how it was made, so compare what was learnt.
+  const auto learnt = [&](const std::string& run) {
+    CheckpointReader reader(directory_ / run / "last.ckpt");
+    const Tensor weights = reader.read(*reader.find("parameters/conv1.weight"));
+    return std::vector<float>(weights.as<float>(),
+                              weights.as<float>() + weights.type().shape.elements());
+  };
+  EXPECT_EQ(learnt("p0"), learnt("p1"));
+  EXPECT_EQ(learnt("p0"), learnt("p6"));
+}
+
+TEST_F(Training, uses_every_sample_once_an_epoch_unless_asked_otherwise) {
+  const auto samples = [&](const std::string& remainder) {
+    Job job = small_job(remainder);
+    job.remainder = remainder;
+    const Outcome outcome = train(job);
+    return std::pair(outcome.epochs.back().samples, outcome.position.step);
+  };
+  EXPECT_EQ(samples("short"), (std::pair<int64_t, int64_t>(70, 15)));
+  EXPECT_EQ(samples("drop"), (std::pair<int64_t, int64_t>(64, 12)));
+  EXPECT_EQ(samples("pad"), (std::pair<int64_t, int64_t>(80, 15)));
+}
+
+TEST_F(Training, evaluates_every_so_many_epochs_and_at_the_end) {
+  Job job = small_job("a");
+  job.epochs = 5;
+  job.evaluate_every = 2;
+  const Outcome outcome = train(job);
+  std::vector<bool> evaluated;
+  for (const EpochMetrics& epoch : outcome.epochs) evaluated.push_back(epoch.evaluated);
+  EXPECT_EQ(evaluated, (std::vector<bool>{false, true, false, true, true}));
+}
+
+TEST_F(Training, killed_between_checkpoints_goes_on_from_the_last_one) {
+  train(small_job("whole"));
+  Job job = small_job("part");
+  job.checkpoint_every = 2;
+  // A stop without the chance to save: the last checkpoint is put back afterwards.
+  std::string saved;
+  Quiet quiet;
+  train(job, quiet, [&] {
+    if (quiet.last_step == 7) saved = file("part/last.ckpt");
+    return quiet.last_step >= 9;
+  });
+  ASSERT_FALSE(saved.empty());
+  write("part/last.ckpt", saved);
+  Quiet again;
+  go_on("part", again);
+  EXPECT_EQ(again.first_step, 6);
+  CheckpointReader whole(directory_ / "whole/last.ckpt");
+  CheckpointReader part(directory_ / "part/last.ckpt");
+  const Tensor a = whole.read(*whole.find("parameters/fc1.weight"));
+  const Tensor b = part.read(*part.find("parameters/fc1.weight"));
+  EXPECT_EQ(0, std::memcmp(a.data(), b.data(), a.bytes()));
+}
+
+TEST_F(Training, stopped_before_its_first_checkpoint_begins_again) {
+  train(small_job("whole"));
+  Quiet quiet;
+  train(small_job("part"), quiet, [&] { return quiet.last_step >= 2; });
+  std::filesystem::remove(directory_ / "part/last.ckpt");
+  Quiet again;
+  go_on("part", again);
+  EXPECT_EQ(again.first_step, 0);
+  EXPECT_EQ(file("whole/last.ckpt"), file("part/last.ckpt"));
+}
+
 TEST_F(Training, complete_runs_are_not_resumed) {
   train(small_job("a"));
   EXPECT_THAT(refusal([&] {
@@ -117,7 +214,7 @@ TEST_F(Training, stops_after_so_many_steps) {
   const Outcome outcome = train(job);
   EXPECT_EQ(outcome.position.step, 6);
   EXPECT_EQ(outcome.epochs.size(), 2U);
-  EXPECT_EQ(outcome.epochs.back().samples, 32);
+  EXPECT_EQ(outcome.epochs.back().samples, 16);
 }
 
 TEST_F(Training, stops_early_when_the_metric_gets_no_better) {
