@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <array>
+
 #include "syrtos/base/philox.h"
 #include "syrtos/data/archive.h"
 #include "syrtos/data/cifar.h"
@@ -126,7 +128,10 @@ class Fuzz : public TemporaryDirectory {
     EXPECT_LT(usage.ru_maxrss, 2 << 20) << "kB of memory";
   }
   Try as_file(const std::string& name, std::function<void(const std::filesystem::path&)> attempt) {
-    return [this, name, attempt](const std::string& text) { attempt(write(name, text)); };
+    return [this, name, attempt](const std::string& text) {
+      std::filesystem::remove(directory_ / name);  // overwriting waits for some disks
+      attempt(write(name, text));
+    };
   }
   static void picture(const std::string& text) { decode_picture(bytes_of(text), "n"); }
 };

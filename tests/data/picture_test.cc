@@ -145,6 +145,10 @@ TEST_F(Pictures, with_a_header_of_too_many_pixels_are_refused_without_taking_mem
   const auto sum = crc32(0, reinterpret_cast<const Bytef*>(large.data() + 12), 17);
   large.replace(29, 4, big(sum, 4));
   EXPECT_THAT(refused(large), HasSubstr("found 60000x60000"));
+  large.replace(16, 8, big(8000, 4) + big(8000, 4));
+  const auto plausible = crc32(0, reinterpret_cast<const Bytef*>(large.data() + 12), 17);
+  large.replace(29, 4, big(plausible, 4));
+  EXPECT_THAT(refused(large), HasSubstr("truncated: expected a PNG picture of 8000x8000"));
   std::string wide = jpeg(8, 8, ramp(8, 8, 1), {JCS_GRAYSCALE});
   const size_t frame = wide.find("\xff\xc0");
   wide.replace(frame + 5, 4, "\xff\xdc\xff\xdc");

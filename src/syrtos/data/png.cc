@@ -48,6 +48,7 @@ class Decoder {
       self->offset_ += n;
     });
     png_read_info(png_, info_);
+    stored_row_ = png_get_rowbytes(png_, info_);
     png_set_expand(png_);
     png_set_scale_16(png_);
     passes_ = png_set_interlace_handling(png_);
@@ -67,12 +68,18 @@ class Decoder {
   uint64_t height() const { return png_get_image_height(png_, info_); }
   uint64_t width() const { return png_get_image_width(png_, info_); }
   size_t channels() const { return png_get_channels(png_, info_); }
+  /// Whether the file is too short for the picture, however well it is compressed.
+  bool promises_too_much() const {
+    constexpr uint64_t kBestRatio = 1032;  // of deflate
+    return height() * stored_row_ > kBestRatio * bytes_.size();
+  }
   size_t offset() const { return offset_; }
   const char* text() const { return message_.text; }
 
  private:
   std::span<const uint8_t> bytes_;
   size_t offset_ = 0;
+  size_t stored_row_ = 0;
   int passes_ = 1;
   Message message_;
   png_structp png_ = nullptr;
@@ -143,6 +150,10 @@ void decode_png(std::span<const uint8_t> bytes, const std::string& name, Picture
   };
   if (!decoder.open()) fail();
   check_picture_size(name, decoder.height(), decoder.width());
+  if (decoder.promises_too_much()) {
+    fail_request("{}: truncated: expected a PNG picture of {}x{} (width x height), found {} bytes",
+                 name, decoder.width(), decoder.height(), bytes.size());
+  }
   const size_t channels = decoder.channels();
   const size_t row = decoder.width() * channels;
   picture.pixels.resize(decoder.height() * row);
