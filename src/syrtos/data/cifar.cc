@@ -97,12 +97,14 @@ const std::vector<Form>& forms() {
   return table;
 }
 
-bool is_part(const Form& form, std::string_view name) {
-  const auto in = [&](const Names& names) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
-  return in(form.train) || in(form.test) || name == form.class_names || name == form.train_labels ||
-         name == form.test_labels;
+// All files that a form may have.
+Names parts(const Form& form) {
+  Names names = form.train;
+  names.insert(names.end(), form.test.begin(), form.test.end());
+  for (const char* name : {form.class_names, form.train_labels, form.test_labels}) {
+    if (*name != '\0') names.emplace_back(name);
+  }
+  return names;
 }
 
 bool is_file(const fs::path& path) {
@@ -151,15 +153,16 @@ class Files {
       }
       return;
     }
-    for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
-      const std::string name = entry.path().filename().string();
-      if (is_part(*form_, name) && is_file(entry)) members_[name] = read_bytes(entry.path());
+    for (const std::string& name : parts(*form_)) {
+      if (is_file(path_ / name)) members_[name] = read_bytes(path_ / name);
     }
   }
 
   static bool is_part_of_any(std::string_view name) {
-    return std::any_of(forms().begin(), forms().end(),
-                       [&](const Form& form) { return is_part(form, name); });
+    return std::any_of(forms().begin(), forms().end(), [&](const Form& form) {
+      const Names names = parts(form);
+      return std::find(names.begin(), names.end(), name) != names.end();
+    });
   }
 
   const Form& form() const { return *form_; }
