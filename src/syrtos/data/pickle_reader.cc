@@ -177,16 +177,16 @@ void PickleReader::long_bytes() {
   push_number(static_cast<int64_t>(value));
 }
 
-template <size_t kBytes, bool kSigned>
+template <size_t Bytes, bool Signed>
 void PickleReader::number_bytes() {
-  const uint64_t value = little_endian(kBytes);
-  push_number(kSigned ? static_cast<int32_t>(static_cast<uint32_t>(value))
-                      : static_cast<int64_t>(value));
+  const uint64_t value = little_endian(Bytes);
+  push_number(Signed ? static_cast<int32_t>(static_cast<uint32_t>(value))
+                     : static_cast<int64_t>(value));
 }
 
-template <size_t kLengthBytes>
+template <size_t LengthBytes>
 void PickleReader::text_bytes() {
-  push_text(take(little_endian(kLengthBytes)));
+  push_text(take(little_endian(LengthBytes)));
 }
 
 void PickleReader::quoted_line() {
@@ -201,48 +201,48 @@ void PickleReader::unicode_line() {
   push_text(own(*text));
 }
 
-template <Pickle::Kind kKind>
+template <Pickle::Kind Which>
 void PickleReader::from_mark() {
   std::vector<uint32_t> items = pop_to_mark();
-  require(kKind != Kind::dict || items.size() % 2 == 0, "keys and values in pairs");
-  push({.kind = kKind, .items = std::move(items)});
+  require(Which != Kind::dict || items.size() % 2 == 0, "keys and values in pairs");
+  push({.kind = Which, .items = std::move(items)});
 }
 
-template <size_t kCount>
+template <size_t Count>
 void PickleReader::short_tuple() {
-  std::vector<uint32_t> items(kCount);
-  for (size_t i = kCount; i-- > 0;) items[i] = pop();
+  std::vector<uint32_t> items(Count);
+  for (size_t i = Count; i-- > 0;) items[i] = pop();
   push({.kind = Kind::tuple, .items = std::move(items)});
 }
 
-template <Pickle::Kind kKind>
+template <Pickle::Kind Which>
 void PickleReader::add(std::vector<uint32_t> items) {
   Value& container = at(top());
-  require(container.kind == kKind, kKind == Kind::list ? "a list" : "a dictionary");
-  require(kKind == Kind::list || items.size() % 2 == 0, "keys and values in pairs");
+  require(container.kind == Which, Which == Kind::list ? "a list" : "a dictionary");
+  require(Which == Kind::list || items.size() % 2 == 0, "keys and values in pairs");
   container.items.insert(container.items.end(), items.begin(), items.end());
 }
 
-template <Pickle::Kind kKind, size_t kCount>
+template <Pickle::Kind Which, size_t Count>
 void PickleReader::add_top() {
-  std::vector<uint32_t> items(kCount);
-  for (size_t i = kCount; i-- > 0;) items[i] = pop();
-  add<kKind>(std::move(items));
+  std::vector<uint32_t> items(Count);
+  for (size_t i = Count; i-- > 0;) items[i] = pop();
+  add<Which>(std::move(items));
 }
 
-template <Pickle::Kind kKind>
+template <Pickle::Kind Which>
 void PickleReader::add_from_mark() {
-  add<kKind>(pop_to_mark());
+  add<Which>(pop_to_mark());
 }
 
-template <size_t kBytes>
+template <size_t Bytes>
 void PickleReader::put() {
-  remember(little_endian(kBytes));
+  remember(little_endian(Bytes));
 }
 
-template <size_t kBytes>
+template <size_t Bytes>
 void PickleReader::get() {
-  recall(little_endian(kBytes));
+  recall(little_endian(Bytes));
 }
 
 void PickleReader::put_line() {

@@ -46,33 +46,33 @@ class PickleReader {
   void number_line();
   void long_line();
   void long_bytes();
-  template <size_t kBytes, bool kSigned>
+  template <size_t Bytes, bool Signed>
   void number_bytes();
-  template <int64_t kValue>
+  template <int64_t Number>
   void constant() {
-    push_number(kValue);
+    push_number(Number);
   }
-  template <Kind kKind>
+  template <Kind Which>
   void empty() {
-    push({.kind = kKind});
+    push({.kind = Which});
   }
-  template <size_t kLengthBytes>
+  template <size_t LengthBytes>
   void text_bytes();
   void quoted_line();
   void unicode_line();
-  template <Kind kKind>
+  template <Kind Which>
   void from_mark();
-  template <size_t kCount>
+  template <size_t Count>
   void short_tuple();
-  template <Kind kKind>
+  template <Kind Which>
   void add(std::vector<uint32_t> items);
-  template <Kind kKind, size_t kCount>
+  template <Kind Which, size_t Count>
   void add_top();
-  template <Kind kKind>
+  template <Kind Which>
   void add_from_mark();
-  template <size_t kBytes>
+  template <size_t Bytes>
   void put();
-  template <size_t kBytes>
+  template <size_t Bytes>
   void get();
   void put_line();
   void get_line();
