@@ -36,7 +36,7 @@ class Named : public Dataset {
 };
 
 void stop_if_asked(const ShouldStop& should_stop) {
-  if (should_stop && should_stop()) fail_run("stopped");
+  if (should_stop && should_stop()) fail_run("interrupted; nothing was stored");
 }
 
 const KnownSet& known_set(const std::string& name) {
