@@ -24,6 +24,7 @@ constexpr size_t kMostRows = 40;  // classes that are shown as bars
 constexpr int kBarWidth = 32;
 
 struct Report {
+  data::Found found;
   data::Splits splits;
   data::Statistics statistics;
   std::vector<int64_t> test_per_class;
@@ -31,6 +32,7 @@ struct Report {
 
 Report look_at(const InfoOptions& options, const Context& context) {
   Report report;
+  report.found = data::find(options.data, context.environment.cache_home);
   report.splits = data::open(options.data, context.environment.cache_home);
   const data::Dataset& train = *report.splits.train;
   const int64_t samples = std::min(options.limit, train.size());
@@ -57,17 +59,18 @@ std::string size_text(const data::DatasetInfo& info, const data::Statistics& sta
   return fmt::format("{}x{}x{}", info.channels, info.height, info.width);
 }
 
-void print_text(const Report& report, const InfoOptions& options) {
+void print_text(const Report& report) {
   const data::DatasetInfo& info = report.splits.train->info();
   const data::Statistics& statistics = report.statistics;
-  fmt::print("{}\n", options.data == info.name ? info.name
-                                               : fmt::format("{} ({})", options.data, info.name));
+  fmt::print("{}\n", info.name);
+  fmt::print("  path       {}\n", report.found.path.string());
+  fmt::print("  format     {}\n", report.found.format);
   fmt::print("  samples    {} to train, {} to test\n", format_count(info.size),
              format_count(report.splits.test->size()));
   fmt::print("  size       {}, {}\n", size_text(info, statistics),
              info.dtype == DType::u8 ? "bytes" : "floats");
-  fmt::print("  mean       {:.4g}\n", fmt::join(statistics.mean, " "));
-  fmt::print("  deviation  {:.4g}{}\n", fmt::join(statistics.deviation, " "),
+  fmt::print("  mean       {:.5g}\n", fmt::join(statistics.mean, " "));
+  fmt::print("  deviation  {:.5g}{}\n", fmt::join(statistics.deviation, " "),
              statistics.samples < info.size
                  ? fmt::format("  (of {} training samples)", format_count(statistics.samples))
                  : "");
@@ -101,6 +104,8 @@ void print_json(const Report& report, const InfoOptions& options) {
   }
   const json result = {{"data", options.data},
                        {"name", info.name},
+                       {"path", report.found.path.string()},
+                       {"format", report.found.format},
                        {"training", info.size},
                        {"test", report.splits.test->size()},
                        {"dtype", info.dtype == DType::u8 ? "u8" : "f32"},
@@ -130,7 +135,7 @@ int print_info(const InfoOptions& options, const Context& context) {
   if (options.json) {
     print_json(report, options);
   } else {
-    print_text(report, options);
+    print_text(report);
     if (!options.preview.empty()) fmt::print("  drawn in   {}\n", options.preview);
   }
   return kExitDone;

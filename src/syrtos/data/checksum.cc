@@ -41,7 +41,7 @@ std::string contents_sha256(const Dataset& dataset, const std::function<bool(int
   Checksum checksum(Checksum::Kind::sha256);
   Scratch scratch;
   for (int64_t i = 0; i < dataset.size(); ++i) {
-    if (done && i % kAsk == 0 && !done(i)) fail_run("stopped");
+    if (done && i % kAsk == 0 && !done(i)) fail_run("interrupted");
     const Sample sample = dataset.read(i, scratch);
     checksum.add(sample.values, static_cast<size_t>(sample.elements()) * size_of(sample.dtype));
   }

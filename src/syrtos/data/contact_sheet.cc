@@ -152,7 +152,8 @@ std::vector<Row> choose_rows(const Dataset& dataset, const SheetOptions& options
 std::string title_of(const DatasetInfo& info, size_t rows) {
   const std::string size = !info.same_size() ? "different sizes"
                            : info.height == 1
-                               ? fmt::format("{} channels of {}", info.channels, info.width)
+                               ? fmt::format("{} channel{} of {}", info.channels,
+                                             info.channels == 1 ? "" : "s", info.width)
                                : fmt::format("{}x{}x{}", info.channels, info.height, info.width);
   const std::string classes = rows < info.classes.size()
                                   ? fmt::format("{} of {} classes", rows, info.classes.size())

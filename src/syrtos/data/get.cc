@@ -36,7 +36,7 @@ class Named : public Dataset {
 };
 
 void stop_if_asked(const ShouldStop& should_stop) {
-  if (should_stop && should_stop()) fail_run("stopped");
+  if (should_stop && should_stop()) fail_run("interrupted; nothing was stored");
 }
 
 const KnownSet& known_set(const std::string& name) {
@@ -136,6 +136,11 @@ class Downloads {
   FileLock lock_;
 };
 
+// Errors of downloads begin with the URL; the source was named before.
+std::string without_source(const std::string& text, const Source& source) {
+  return text.starts_with(source.from) ? text.substr(source.from.size()) : text;
+}
+
 struct Opened {
   Splits splits;
   std::string source;
@@ -150,8 +155,9 @@ Opened open_from_sources(const KnownSet& known, const FetchPlaces& places, Obser
       return {open_verified(known, path, observer, should_stop), source.to_string()};
     } catch (const Error& error) {
       stop_if_asked(should_stop);
-      observer.failed(source.to_string(), error.what());
-      reasons += fmt::format("\n  {}: {}", source.to_string(), error.what());
+      const std::string reason = without_source(error.what(), source);
+      observer.failed(source.to_string(), reason);
+      reasons += fmt::format("\n  {}: {}", source.to_string(), reason);
       // A download that turned out wrong must not be taken for a good one next time; parts stay.
       std::error_code ignored;
       for (const std::string& name : source.names) fs::remove(places.downloads / name, ignored);
@@ -187,11 +193,12 @@ GetResult get(const std::string& name, const GetOptions& options, Observer& obse
   }
   check_replaceable(place);
 
-  const Workplace work(options.directory);
+  const fs::path directory = fs::absolute(options.directory);  // programs run elsewhere
+  const Workplace work(directory);
   Opened opened;
   std::optional<Downloads> downloads;
   if (options.from.empty()) {
-    downloads.emplace(options.directory, work.path(), known.name);
+    downloads.emplace(directory, work.path(), known.name);
     opened = open_from_sources(known, {work.path(), downloads->path()}, observer, should_stop);
   } else {
     opened = {open_verified(known, options.from, observer, should_stop), options.from};

@@ -36,29 +36,39 @@ constexpr std::array kFormats = {
     Format{"a folder of pictures per class", has_image_folder, open_image_folder},
 };
 
-Splits open_path(const fs::path& path) {
+const Format& format_of(const fs::path& path) {
   for (const Format& format : kFormats) {
-    if (format.has(path)) return format.open(path);
+    if (format.has(path)) return format;
   }
   std::string list;
   for (const Format& format : kFormats) list += fmt::format("\n  {}", format.looked_for);
   fail_request("{}: found no data in a format that is known; looked for:{}", path.string(), list);
 }
 
-}  // namespace
-
-fs::path data_directory(const fs::path& cache_home) { return cache_home / "syrtos" / "data"; }
-
-Splits open(const std::string& name_or_path, const fs::path& cache_home) {
+fs::path path_of(const std::string& name_or_path, const fs::path& cache_home) {
   std::error_code ignored;
   const fs::path fetched = data_directory(cache_home) / name_or_path;
-  if (fs::is_directory(fetched, ignored)) return open_path(fetched);
-  if (fs::exists(name_or_path, ignored)) return open_path(name_or_path);
+  if (fs::is_directory(fetched, ignored)) return fetched;
+  if (fs::exists(name_or_path, ignored)) return name_or_path;
   if (find_known(name_or_path) != nullptr) {
     fail_request("--data: {} is not here yet: expected it in {}; run: syrtos data get {}",
                  name_or_path, fetched.string(), name_or_path);
   }
   fail_request("--data: expected a data set or a path, found '{}', which is neither", name_or_path);
+}
+
+}  // namespace
+
+fs::path data_directory(const fs::path& cache_home) { return cache_home / "syrtos" / "data"; }
+
+Found find(const std::string& name_or_path, const fs::path& cache_home) {
+  const fs::path path = path_of(name_or_path, cache_home);
+  return {path, format_of(path).looked_for};
+}
+
+Splits open(const std::string& name_or_path, const fs::path& cache_home) {
+  const fs::path path = path_of(name_or_path, cache_home);
+  return format_of(path).open(path);
 }
 
 }  // namespace syrtos::data

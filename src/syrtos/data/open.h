@@ -15,4 +15,12 @@ std::filesystem::path data_directory(const std::filesystem::path& cache_home);
 /// was looked for and what to do.
 Splits open(const std::string& name_or_path, const std::filesystem::path& cache_home);
 
+/// Where open() finds it and what it takes it for: "packs (train.pack, test.pack)". Throws as
+/// open().
+struct Found {
+  std::filesystem::path path;
+  std::string format;
+};
+Found find(const std::string& name_or_path, const std::filesystem::path& cache_home);
+
 }  // namespace syrtos::data

@@ -136,7 +136,7 @@ Statistics measure(const Dataset& dataset, int64_t most_samples,
   result.per_class.resize(dataset.info().classes.size());
   Block total;
   for (int64_t begin = 0; begin < result.samples; begin += kRound) {
-    if (done && !done(begin)) fail_run("stopped");
+    if (done && !done(begin)) fail_run("interrupted");
     const int64_t end = std::min(begin + kRound, result.samples);
     std::vector<Block> blocks(static_cast<size_t>((end - begin + kBlock - 1) / kBlock));
     read_blocks(dataset, begin, end, result.samples, blocks);

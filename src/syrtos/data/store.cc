@@ -39,7 +39,7 @@ void store(const Splits& splits, const fs::path& place, const std::string& sourc
   const auto write = [&](const Dataset& half, const char* name) {
     observer.stage(fmt::format("writing {}", name));
     const auto progress = [&](int64_t done, int64_t of) {
-      if (should_stop && should_stop()) fail_run("stopped");
+      if (should_stop && should_stop()) fail_run("interrupted; nothing was stored");
       observer.amount(done, of, Observer::Unit::samples);
     };
     write_pack(half, ready / name, progress, statistics.normalization());
