@@ -26,7 +26,7 @@ bool write_all(int descriptor, const char* data, size_t bytes) {
 }
 
 std::string advice() {
-  if (errno == ENOSPC || errno == EDQUOT) return "; free some space or choose another --run DIR";
+  if (errno == ENOSPC || errno == EDQUOT) return "; free some space or choose another directory";
   if (errno == EACCES || errno == EROFS) return "; choose a directory you may write to";
   return "";
 }

@@ -78,8 +78,7 @@ class ImageFolder : public Dataset {
   int32_t label(int64_t index) const override { return labels_[static_cast<size_t>(index)]; }
 
   Sample read(int64_t index, Scratch& scratch) const override {
-    const std::string& folder = info_.classes[static_cast<size_t>(label(index))];
-    const fs::path file = directory_ / folder / files_[static_cast<size_t>(index)];
+    const fs::path file = path_of(index);
     Sample sample{.channels = 3, .label = label(index)};
     try {
       read_bytes(file, scratch.file);
@@ -91,7 +90,17 @@ class ImageFolder : public Dataset {
     return sample;
   }
 
+  std::span<const uint8_t> encoded(int64_t index, Scratch& scratch) const override {
+    read_bytes(path_of(index), scratch.file);
+    return scratch.file;
+  }
+
  private:
+  fs::path path_of(int64_t index) const {
+    return directory_ / info_.classes[static_cast<size_t>(label(index))] /
+           files_[static_cast<size_t>(index)];
+  }
+
   fs::path directory_;
   std::vector<std::string> files_;
   std::vector<int32_t> labels_;

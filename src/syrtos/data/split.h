@@ -13,6 +13,10 @@ class Subset : public Dataset {
   Sample read(int64_t index, Scratch& scratch) const override {
     return whole_->read(at(index), scratch);
   }
+  std::span<const uint8_t> encoded(int64_t index, Scratch& scratch) const override {
+    return whole_->encoded(at(index), scratch);
+  }
+  void check() const override { whole_->check(); }
 
  private:
   int64_t at(int64_t index) const { return indices_[static_cast<size_t>(index)]; }

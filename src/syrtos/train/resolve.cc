@@ -6,9 +6,9 @@
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 #include "syrtos/data/fit.h"
-#include "syrtos/data/normalization.h"
 #include "syrtos/data/open.h"
 #include "syrtos/data/random_data.h"
+#include "syrtos/data/statistics.h"
 #include "syrtos/train/network.h"
 
 namespace syrtos::train {
@@ -159,7 +159,8 @@ void resolve_data(ResolvedJob& resolved, Job& job, const nn::ModelInfo& network,
       fail_request("--classes: {} has labels of {} classes, found {}: use {} or more", job.data,
                    classes, job.classes, classes);
     }
-    resolved.normalization = data::measure_normalization(*resolved.data.train);
+    constexpr int64_t kEnough = 4096;  // samples to know mean and deviation well
+    resolved.normalization = data::measure(*resolved.data.train, kEnough).normalization();
   }
   job.input = fmt::format("{}x{}x{}", resolved.image[0], resolved.image[1], resolved.image[2]);
   const int64_t samples = resolved.data.train->size();
