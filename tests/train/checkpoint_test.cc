@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "syrtos/base/crc32.h"
+#include "syrtos/train/snapshot.h"
+#include "tests/support/mutator.h"
 #include "tests/support/temporary.h"
 
 namespace syrtos::train {
@@ -121,6 +123,34 @@ TEST_F(Checkpoints, whose_header_claims_more_than_the_file_are_refused) {
   const uint64_t huge = ~uint64_t{0} - 8;
   std::memcpy(whole.data() + 16, &huge, 8);
   EXPECT_THAT(refusal([&] { CheckpointReader(write("x", whole)); }), HasSubstr("offset 16"));
+}
+
+/// Damage with the checksums put right again, so that it gets further than they do.
+TEST_F(Checkpoints, damaged_at_random_are_read_or_refused) {
+  const std::string header =
+      R"({"meta":{"network":"lenet5","data":"mnist","seed":1,"random_samples":4,"image":[1,28,28],)"
+      R"("classes":10,"class_names":["a","b"],"mean":[1.5],"deviation":[2],"step":3,"epoch":1,)"
+      R"("used":16,"loss_sum":1.5,"correct":3,"samples":16,"best":null,"waited":0,)"
+      R"("shortcut":"projection"},"tensors":[{"name":"parameters/a","shape":[2,3],"offset":0},)"
+      R"({"name":"states/b","shape":[4],"offset":24}]})";
+  const std::string data(40, 'x');
+  int refused = 0;
+  constexpr uint32_t kRounds = 3000;
+  for (uint32_t round = 0; round < kRounds; ++round) {
+    Mutator mutator(20, round);
+    try {
+      std::filesystem::remove(directory_ / "forged.ckpt");
+      CheckpointReader reader(forge(mutator.damage(header, header), data));
+      for (const CheckpointTensor& tensor : reader.tensors()) reader.read(tensor);
+      describe(reader);
+      graph::Parameters none;
+      load_snapshot(reader, none, {});
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, kRounds / 10);
+  EXPECT_LT(refused, kRounds);
 }
 
 TEST(Crc32, is_the_usual_one) {
