@@ -110,36 +110,46 @@ TEST_F(JobFiles, options_that_are_no_numbers_are_refused) {
 }
 
 TEST_F(JobFiles, values_outside_of_their_range_are_refused) {
-  const std::vector<std::pair<std::string, std::string>> wrong = {{"classes", "0"},
-                                                                  {"classes", "-1"},
-                                                                  {"batch", "0"},
-                                                                  {"epochs", "0"},
-                                                                  {"steps", "-1"},
-                                                                  {"threads", "-1"},
-                                                                  {"seed", "-1"},
-                                                                  {"optimizer.lr", "0"},
-                                                                  {"optimizer.lr", "-1"},
-                                                                  {"label_smoothing", "1"},
-                                                                  {"clip", "-1"},
-                                                                  {"input", "0"},
-                                                                  {"input", "12x"},
-                                                                  {"input", "axb"},
-                                                                  {"precision", "f16"},
-                                                                  {"batch", "2000"},
-                                                                  {"optimizer.momentum", "1"},
-                                                                  {"optimizer.name", "none"},
-                                                                  {"schedule.name", "none"},
-                                                                  {"early_stop.metric", "none"},
-                                                                  {"shortcut", "none"},
-                                                                  {"network", "none"},
-                                                                  {"data", "no-such-directory"},
-                                                                  {"schedule.warmup", "-1"},
-                                                                  {"precision", "bf16"}};
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"classes", "0"},
+      {"classes", "-1"},
+      {"batch", "0"},
+      {"epochs", "0"},
+      {"steps", "-1"},
+      {"threads", "-1"},
+      {"seed", "-1"},
+      {"optimizer.lr", "0"},
+      {"optimizer.lr", "-1"},
+      {"label_smoothing", "1"},
+      {"clip", "-1"},
+      {"input", "0"},
+      {"input", "12x"},
+      {"input", "axb"},
+      {"precision", "f16"},
+      {"batch", "2000"},
+      {"optimizer.momentum", "1"},
+      {"optimizer.name", "none"},
+      {"schedule.name", "none"},
+      {"early_stop.metric", "none"},
+      {"shortcut", "none"},
+      {"network", "none"},
+      {"data.name", "no-such-directory"},
+      {"data.augment", "flop"},
+      {"data.remainder", "lose"},
+      {"data.prefetch", "-1"},
+      {"evaluate.views", "many"},
+      {"evaluate.every", "0"},
+      {"checkpoint_every", "-1"},
+      {"optimizer.lookahead", "-1"},
+      {"schedule.peak", "2"},
+      {"schedule.warmup", "-1"},
+      {"precision", "bf16"}};
   for (const auto& field : wrong) {
     const auto& key = field.first;
     const auto& text = field.second;
     Job job;
     job.data = "random";
+    ASSERT_NE(find_field(key), nullptr) << key;
     EXPECT_NE(refusal([&] {
                 set_field(job, *find_field(key), text, key);
                 resolve(job, cpu(false), "nowhere");

@@ -46,6 +46,7 @@ void check_numbers(const Job& job) {
   require(job.evaluate_every >= 1, "--evaluate-every", "1 epoch or more", job.evaluate_every);
   require(job.checkpoint_every >= 0, "--checkpoint-every", "0 (each epoch) or more steps",
           job.checkpoint_every);
+  require(job.lookahead >= 0, "--lookahead", "0 (none) or more steps", job.lookahead);
   require(job.min_delta >= 0, "--early-stop-delta", "0 or more", job.min_delta);
 }
 
