@@ -61,6 +61,7 @@ class Case:
     ahead: bool
 
 
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 CASES = tuple(Case(f"{where}, {'prefetch' if ahead else 'no prefetch'}", folder, cache, ahead)
               for where, folder, cache in (("packed", False, "none"), ("folder", True, "none"),
                                            ("folder in memory", True, "memory"))
@@ -69,7 +70,7 @@ CASES = tuple(Case(f"{where}, {'prefetch' if ahead else 'no prefetch'}", folder,
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", default=str(ROOT / "build/data/cifar10"),
+    parser.add_argument("--data", default=str(CACHE / "syrtos/data/cifar10"),
                         help="CIFAR-10 as `syrtos data get` leaves it; others: bench/peers/cifar10.py")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3.0, help="per measurement")
@@ -105,13 +106,13 @@ def peer_command(variant, args, python, threads, *further):
 
 
 def our_probe(args):
-    return [args.syrtos, "probe", "data", "--data", "cifar10", "--augment", AUGMENT, "--batch",
+    return [args.syrtos, "probe", "data", "--data", args.data, "--augment", AUGMENT, "--batch",
             str(BATCH), "--threads", str(args.threads), "--seconds", str(args.seconds), "--json"]
 
 
 def our_training(case, args):
     return [args.syrtos, "train", "--network", "lenet5", "--input", "32",
-            "--data", str(FOLDER) if case.folder else "cifar10", "--augment", AUGMENT,
+            "--data", str(FOLDER) if case.folder else args.data, "--augment", AUGMENT,
             "--batch", str(TRAIN_BATCH), "--precision", "f32", "--optimizer", "momentum",
             "--lr", "0.01", "--momentum", "0.9", "--epochs", "2",
             "--threads", str(args.threads), "--prefetch", str(args.prefetch if case.ahead else 0),
@@ -127,9 +128,9 @@ def train_ourselves(case, args):
     if failure:
         return None, failure
     last = result["epochs"][-1]
-    parts = {k: last["seconds"][k] for k in ("data", "forward", "backward", "update")}
+    parts = {k: last["seconds"][k] for k in ("load", "forward", "backward", "update")}
     total = sum(parts.values())
-    return {"images_per_s": last["samples"] / total, "data_share": parts["data"] / total,
+    return {"images_per_s": last["samples"] / total, "data_share": parts["load"] / total,
             "seconds": parts}, None
 
 

@@ -98,6 +98,22 @@ TEST_F(LoaderTest, ShardsTogetherDeliverWhatOneDoes) {
   EXPECT_EQ(joined, one.labels);
 }
 
+TEST_F(LoaderTest, DeliversEmptySharesToWorkersWhoHaveNone) {
+  RandomDataset few(3, kShape, 10, 1);
+  std::vector<float> images(static_cast<size_t>(kShape.elements()));
+  std::vector<int32_t> labels(1);
+  int64_t delivered = 0;
+  for (int64_t worker = 0; worker < 5; ++worker) {
+    Loader loader(few, transform_, {.batch = 1, .shard = {worker, 5}, .prefetch = 2});
+    for (int step = 0; step < 4; ++step) {
+      const Batch batch = loader.next({images.data(), DType::f32, labels});
+      EXPECT_EQ(batch.epoch, step);
+      delivered += batch.slice.count;
+    }
+  }
+  EXPECT_EQ(delivered, 4 * 3);
+}
+
 TEST_F(LoaderTest, EvaluatesInOrderWithoutVariation) {
   const Transform plain(data_.info(), kShape, {{0}, {1}}, {}, DType::f32);
   const Delivered all = deliver({.batch = 30, .training = false}, 4);
@@ -133,6 +149,7 @@ class Troubled : public RandomDataset {
     if (index == bad) fail_run("sample {} is damaged", index);
     if (index == slow && std::this_thread::get_id() != consumer && !let_go) {
       held = true;
+      held.notify_all();
       let_go.wait(false);
     }
     return RandomDataset::read(index, scratch);
@@ -158,17 +175,22 @@ TEST_F(LoaderTest, PassesOnWhatWentWrongWithASample) {
 }
 
 TEST_F(LoaderTest, DoesNotWaitForAThreadThatGetsNoCore) {
-  set_thread_count(1);
+  const int threads = thread_count();
+  set_thread_count(1);  // so that whoever helps is this thread
   const Delivered expected = deliver({.batch = 10, .training = false, .prefetch = 0}, 30);
   Troubled data;
   data.slow = 25;
   data.consumer = std::this_thread::get_id();
   const LoaderOptions options{.batch = 10, .training = false, .prefetch = 3, .threads = 1};
   Loader loader(data, transform_, options);
-  // The thread is held at sample 25 for good; the batches go on, more of them than there are slots.
-  EXPECT_EQ(deliver(loader, options, 30), expected);
+  Delivered all = deliver(loader, options, 1);
+  data.held.wait(false);  // at sample 25, in the third batch, for good
+  const Delivered rest = deliver(loader, options, 29);
+  all.images.insert(all.images.end(), rest.images.begin(), rest.images.end());
+  EXPECT_EQ(all.images, expected.images);  // of more batches than there are slots
   data.let_go = true;
   data.let_go.notify_all();
+  set_thread_count(threads);
 }
 
 }  // namespace

@@ -47,7 +47,8 @@ int run_predict(Options options, const Context& context) {
     results.push_back({{"image", image}, {"top", classes}});
     if (!options.json) fmt::print("{}:{}\n", image, line);
   }
-  if (options.json) fmt::print("{}\n", results.dump());
+  if (options.json)
+    fmt::print("{}\n", results.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   return kExitDone;
 }
 

@@ -9,6 +9,8 @@
 
 namespace syrtos::data {
 
+Fit fit_of(const DatasetInfo& info) { return info.same_size() ? Fit::exact : Fit::centre; }
+
 std::unique_ptr<Dataset> fit(std::unique_ptr<Dataset> of, const FitOptions& options) {
   const std::vector<std::string> caches = {"auto", "none", "memory", "disk"};
   if (std::find(caches.begin(), caches.end(), options.cache) == caches.end()) {
@@ -19,18 +21,20 @@ std::unique_ptr<Dataset> fit(std::unique_ptr<Dataset> of, const FitOptions& opti
   const bool fits = info.height == options.height && info.width == options.width;
   if (!fits) {
     if (info.dtype != DType::u8) {
-      fail_request("--input: the samples of {} are {}, found {}x{}x{}: leave --input out",
-                   info.name, to_string(info.shape()), info.channels, options.height,
-                   options.width);
+      fail_request("{}: expected signals of {} values, as the network takes, found {}", info.name,
+                   options.width, info.width);
     }
-    const Fit how = info.same_size() ? Fit::exact : Fit::centre;
-    of = std::make_unique<Resized>(std::move(of), options.height, options.width, how);
+    of = std::make_unique<Resized>(std::move(of), options.height, options.width, fit_of(info));
   }
   if (options.cache == "none" || (options.cache == "auto" && fits)) return of;
   const CachePlace place = options.cache == "memory" ? CachePlace::memory
                            : options.cache == "disk"
                                ? CachePlace::disk
                                : choose_cache(cache_bytes(of->info()), options.free_memory);
+  std::error_code ignored;  // Cached says what is wrong with it
+  if (place == CachePlace::disk) {
+    std::filesystem::create_directories(options.cache_directory, ignored);
+  }
   return std::make_unique<Cached>(std::move(of), place, options.cache_directory);
 }
 

@@ -4,8 +4,12 @@
 #include <string>
 
 #include "syrtos/data/dataset.h"
+#include "syrtos/data/resized.h"
 
 namespace syrtos::data {
+
+/// Data of one size is scaled as a whole; of pictures of different sizes it is the middle.
+Fit fit_of(const DatasetInfo& info);
 
 struct FitOptions {
   int64_t height = 0;

@@ -102,7 +102,10 @@ bool Loader::take_any(Work& work) {
   for (Slot* slot : ring_) {
     if (take(*slot, work)) return true;
   }
-  return plan_slot() && take(*ring_.back(), work);
+  while (plan_slot()) {  // a worker's share of a step may be empty
+    if (take(*ring_.back(), work)) return true;
+  }
+  return false;
 }
 
 Loader::Times Loader::prepare(const Batch& batch, int64_t chunk, void* images, int32_t* labels,
@@ -163,7 +166,14 @@ void Loader::prefetch_thread() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     Work work;
-    if (!take_any(work)) {
+    bool found = false;
+    try {
+      found = take_any(work);
+    } catch (...) {
+      failure_ = std::current_exception();  // next() says it
+      return;
+    }
+    if (!found) {
       work_added_.wait(lock);
       continue;
     }
@@ -191,6 +201,7 @@ void Loader::stop_threads() {
 
 Loader::Slot& Loader::oldest() {
   const std::lock_guard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
   if (ring_.empty()) plan_slot();
   queued_ += std::count_if(ring_.begin(), ring_.end(),
                            [](const Slot* slot) { return slot->done == slot->chunks; });
@@ -221,7 +232,7 @@ const std::vector<char>& Loader::wait_a_little(const Slot& slot) {
   std::unique_lock lock(mutex_);
   const double chunk_s = (stats_.read_s + stats_.transform_s) /
                          static_cast<double>(std::max<int64_t>(1, chunks_done_));
-  const std::chrono::duration<double> patience(0.0002 + 2 * std::min(chunk_s, 10.0));
+  const std::chrono::duration<double> patience(0.0002 + 2 * std::min(chunk_s, 0.01));
   work_done_.wait_for(lock, patience, [&] { return slot.done == slot.chunks; });
   finished_ = slot.is_done;
   return finished_;
@@ -323,6 +334,12 @@ Batch Loader::next(const BatchView& to) {
   stats_.batches += 1;
   stats_.samples += batch.slice.count;
   return batch;
+}
+
+int64_t Loader::bytes() const {
+  int64_t total = 0;
+  for (const Slot& slot : slots_) total += static_cast<int64_t>(slot.images.size());
+  return total;
 }
 
 LoaderStats Loader::take_stats() {

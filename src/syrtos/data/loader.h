@@ -78,6 +78,8 @@ class Loader {
   Batch next(const BatchView& to);
 
   LoaderStats take_stats();
+  /// Memory of the ring.
+  int64_t bytes() const;
 
  private:
   /// A batch of the ring.
@@ -136,6 +138,7 @@ class Loader {
   std::deque<Slot*> free_;
   std::deque<Slot*> ring_;  // oldest first
   bool stopping_ = false;
+  std::exception_ptr failure_;  // of a thread, other than with a sample
   LoaderStats stats_;
   int64_t chunks_done_ = 0;
   int64_t helped_ = 0;  // chunks

@@ -71,7 +71,7 @@ std::vector<trace::GraphNode> board_nodes(const graph::Graph& graph) {
 Board::Board(const std::filesystem::path& run, const graph::Graph& graph, int64_t first_step)
     : events_(run) {
   events_.graph(board_nodes(graph));
-  if (first_step > 0) events_.restarted_at(first_step + 1);
+  events_.restarted_at(first_step + 1);
 }
 
 void Board::step(int64_t step, double loss, double learning_rate) {

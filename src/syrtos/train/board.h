@@ -11,8 +11,8 @@ namespace syrtos::train {
 /// What TensorBoard shows of a run: curves and the network's graph.
 class Board {
  public:
-  /// A new file of events in the run directory. With first_step above 0, events after it are
-  /// forgotten: they are about to be repeated.
+  /// A new file of events in the run directory; TensorBoard forgets what others there say of steps
+  /// after `first_step`, which are about to be repeated.
   Board(const std::filesystem::path& run, const graph::Graph& graph, int64_t first_step);
 
   void step(int64_t step, double loss, double learning_rate);

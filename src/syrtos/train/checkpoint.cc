@@ -44,7 +44,8 @@ CheckpointWriter::CheckpointWriter(const std::filesystem::path& file, const json
                     {"shape", std::vector<int64_t>(tensor.shape.begin(), tensor.shape.end())},
                     {"offset", tensor.offset}});
   }
-  const std::string header = json{{"meta", meta}, {"tensors", list}}.dump();
+  const std::string header = json{{"meta", meta}, {"tensors", list}}.dump(
+      -1, ' ', false, nlohmann::json::error_handler_t::replace);
   Prefix prefix{};
   std::memcpy(prefix.magic, kMagic, sizeof kMagic);
   prefix.version = kVersion;

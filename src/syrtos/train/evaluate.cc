@@ -65,45 +65,79 @@ std::vector<View> parse_views(std::string_view name) {
                suggestion(name, {"none", "flip", "flip+shift"}));
 }
 
+namespace {
+
+/// Adds up what is asked of test samples.
+class Score {
+ public:
+  void add(std::span<const float> logits, int32_t label) {
+    loss_ += cross_entropy(logits, label);
+    correct_ += argmax(logits) == label ? 1 : 0;
+    top5_ += among_top(logits, label, 5) ? 1 : 0;
+    ++samples_;
+  }
+  Evaluation result() const {
+    const auto samples = static_cast<double>(std::max<int64_t>(1, samples_));
+    return {.loss = loss_ / samples,
+            .accuracy = static_cast<double>(correct_) / samples,
+            .top5 = static_cast<double>(top5_) / samples,
+            .samples = samples_};
+  }
+
+ private:
+  double loss_ = 0;
+  int64_t correct_ = 0;
+  int64_t top5_ = 0;
+  int64_t samples_ = 0;
+};
+
+/// Calls use(first sample, logits of the batch) for the whole data set; false when it was stopped.
+bool run_over(NetworkProgram& network, const TestData& test, const View& view,
+              const std::function<bool()>& should_stop,
+              const std::function<void(int64_t, std::span<const float>)>& use) {
+  data::Loader loader(test.data, test.transform,
+                      {.batch = network.batch(),
+                       .training = false,
+                       .view = view.placement,
+                       .prefetch = test.prefetch});
+  for (int64_t done = 0; done < test.data.size();) {
+    if (should_stop && should_stop()) return false;
+    const data::Batch batch = loader.next(network.inputs());
+    network.program().run({});
+    const auto values = static_cast<size_t>(batch.slice.count * network.classes());
+    use(done, network.logits().first(values));
+    done += batch.slice.count;
+  }
+  return true;
+}
+
+}  // namespace
+
 Evaluation evaluate(NetworkProgram& network, const TestData& test,
                     const std::function<bool()>& should_stop) {
   const auto start = std::chrono::steady_clock::now();
   const auto classes = static_cast<size_t>(network.classes());
-  const data::BatchView inputs = network.inputs();
-  std::vector<float> sums(static_cast<size_t>(test.data.size()) * classes);
-  Evaluation result;
-  for (const View& view : test.views) {
-    data::Loader loader(test.data, test.transform,
-                        {.batch = network.batch(),
-                         .training = false,
-                         .view = view.placement,
-                         .prefetch = test.prefetch});
-    result.samples = 0;
-    while (result.samples < test.data.size()) {
-      if (should_stop && should_stop()) break;
-      const data::Batch batch = loader.next(inputs);
-      network.program().run({});
-      const std::span<const float> logits = network.logits();
-      float* to = sums.data() + static_cast<size_t>(result.samples) * classes;
-      const auto values = static_cast<size_t>(batch.slice.count) * classes;
-      for (size_t i = 0; i < values; ++i) to[i] += view.weight * logits[i];
-      result.samples += batch.slice.count;
+  Score score;
+  const auto add_rows = [&](int64_t first, std::span<const float> logits) {
+    for (size_t n = 0; n < logits.size() / classes; ++n) {
+      score.add(logits.subspan(n * classes, classes),
+                test.data.label(first + static_cast<int64_t>(n)));
     }
+  };
+  if (test.views.size() == 1) {
+    run_over(network, test, test.views[0], should_stop, add_rows);
+  } else {
+    std::vector<float> sums(static_cast<size_t>(test.data.size()) * classes);
+    const bool complete = std::all_of(test.views.begin(), test.views.end(), [&](const View& view) {
+      const auto add = [&](int64_t first, std::span<const float> logits) {
+        float* to = sums.data() + static_cast<size_t>(first) * classes;
+        for (size_t i = 0; i < logits.size(); ++i) to[i] += view.weight * logits[i];
+      };
+      return run_over(network, test, view, should_stop, add);
+    });
+    if (complete) add_rows(0, sums);
   }
-  double loss = 0;
-  int64_t correct = 0;
-  int64_t top5 = 0;
-  for (int64_t n = 0; n < result.samples; ++n) {
-    const std::span<const float> logits(sums.data() + static_cast<size_t>(n) * classes, classes);
-    const int32_t label = test.data.label(n);
-    loss += cross_entropy(logits, label);
-    correct += argmax(logits) == label ? 1 : 0;
-    top5 += among_top(logits, label, 5) ? 1 : 0;
-  }
-  const auto samples = static_cast<double>(std::max<int64_t>(1, result.samples));
-  result.loss = loss / samples;
-  result.accuracy = static_cast<double>(correct) / samples;
-  result.top5 = static_cast<double>(top5) / samples;
+  Evaluation result = score.result();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }

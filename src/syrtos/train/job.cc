@@ -60,7 +60,7 @@ const std::vector<JobField>& job_fields() {
        &Job::peak},
       {"schedule.start", "--schedule-start", "first fraction of triangle", &Job::start},
       {"schedule.end", "--schedule-end", "last fraction of triangle", &Job::end},
-      {"early_stop.patience", "--early-stop", "end after so many epochs without improvement",
+      {"early_stop.patience", "--early-stop", "end after so many evaluations without improvement",
        &Job::patience},
       {"early_stop.metric", "--early-stop-metric", "accuracy or loss, on the test data",
        &Job::metric},

@@ -91,7 +91,7 @@ void Predictor::put(const data::Sample& sample) {
   transform.apply(sample, data::Placement{}, network_->evaluation().inputs().images, scratch_);
 }
 
-// A picture of any size and colour, brought to the network's. When proportions differ, its middle.
+// A picture of any size and colour, brought to the network's as the training data was.
 data::Sample Predictor::picture_sample(const std::string& file) {
   const nn::ModelOptions& options = description_.options;
   if (options.channels != 1 && options.channels != 3) {
@@ -104,11 +104,10 @@ data::Sample Predictor::picture_sample(const std::string& file) {
                     sample.height, sample.width);
   sample.values = scratch_.values.data();
   if (sample.height == options.height && sample.width == options.width) return sample;
-  const bool same_form = sample.height * options.width == sample.width * options.height;
   scratch_.scaled.resize(static_cast<size_t>(options.channels * options.height * options.width));
   data::resize(sample.bytes(), sample.height, sample.width, sample.channels,
-               data::fit_window(same_form ? data::Fit::exact : data::Fit::centre, sample.height,
-                                sample.width, options.height, options.width),
+               data::fit_window(description_.fit, sample.height, sample.width, options.height,
+                                options.width),
                scratch_.scaled.data(), options.height, options.width, scratch_.resize);
   sample.values = scratch_.scaled.data();
   sample.height = options.height;

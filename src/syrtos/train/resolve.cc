@@ -5,6 +5,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
+#include "syrtos/data/cache.h"
 #include "syrtos/data/fit.h"
 #include "syrtos/data/open.h"
 #include "syrtos/data/random_data.h"
@@ -116,13 +117,15 @@ namespace {
 
 // Brings the samples to the network's size. Random windows are taken from the originals.
 void fit_data(ResolvedJob& resolved, const Job& job, const std::filesystem::path& cache_home) {
-  const data::FitOptions options{.height = resolved.image[1],
-                                 .width = resolved.image[2],
-                                 .cache = job.cache,
-                                 .free_memory = free_memory(),
-                                 .cache_directory = cache_home / "syrtos"};
+  data::FitOptions options{.height = resolved.image[1],
+                           .width = resolved.image[2],
+                           .cache = job.cache,
+                           .free_memory = free_memory(),
+                           .cache_directory = cache_home / "syrtos"};
+  resolved.fit = data::fit_of(resolved.data.train->info());
   if (resolved.augment.resized_crop == 0) {
     resolved.data.train = data::fit(std::move(resolved.data.train), options);
+    options.free_memory -= data::cache_bytes(resolved.data.train->info());  // it may take so much
   } else if (resolved.data.train->info().dtype != DType::u8) {
     fail_request("--augment: resized-crop is for pictures; {} has signals", job.data);
   }
@@ -162,6 +165,12 @@ void resolve_data(ResolvedJob& resolved, Job& job, const nn::ModelInfo& network,
     }
     constexpr int64_t kEnough = 4096;  // samples to know mean and deviation well
     resolved.normalization = data::measure(*resolved.data.train, kEnough).normalization();
+  }
+  if (resolved.image[1] == 1 && resolved.augment.crop > 0) {
+    fail_request("--augment: crop is for pictures, {} has signals: use shift", job.data);
+  }
+  if (resolved.image[1] > 1 && resolved.augment.shift > 0) {
+    fail_request("--augment: shift is for signals, {} has pictures: use crop", job.data);
   }
   job.input = fmt::format("{}x{}x{}", resolved.image[0], resolved.image[1], resolved.image[2]);
   const int64_t samples = resolved.data.train->size();

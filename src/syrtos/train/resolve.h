@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "syrtos/data/augment.h"
-#include "syrtos/data/dataset.h"
+#include "syrtos/data/fit.h"
 #include "syrtos/data/order.h"
 #include "syrtos/train/evaluate.h"
 #include "syrtos/train/job.h"
@@ -33,6 +33,7 @@ struct ResolvedJob {
   Shape image;  ///< [channels, height, width]
   data::Splits data;
   data::Normalization normalization;
+  data::Fit fit = data::Fit::exact;  ///< of samples that do not have the network's size
   data::Augment augment;
   data::Remainder remainder = data::Remainder::short_batch;
   std::vector<View> views;

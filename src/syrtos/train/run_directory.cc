@@ -35,6 +35,8 @@ RunDirectory RunDirectory::create(const Job& job) {
   if (job.run.empty()) {
     path = make_default(job.network, error);
   } else if (fs::exists(path, error)) {
+    // What a run that was killed at its very beginning leaves is as good as nothing.
+    fs::remove(path / "job.toml.part", error);
     if (!fs::is_directory(path, error) || !fs::is_empty(path, error)) {
       fail_request(
           "run directory {}: expected a new or an empty directory, found {}; choose another "
@@ -75,17 +77,21 @@ RunDirectory RunDirectory::open(const fs::path& path) {
 
 void RunDirectory::append(const EpochMetrics& metrics) { metrics_.append(to_json(metrics).dump()); }
 
-void RunDirectory::rewind(int64_t step) {
+bool RunDirectory::rewind(int64_t step) {
   std::string kept;
+  bool best = false;
   std::ifstream in(metrics_file());
   for (std::string line; std::getline(in, line);) {
     const auto entry = nlohmann::json::parse(line, nullptr, false);
-    if (entry.is_object() && entry.value("step", int64_t{0}) <= step) kept += line + '\n';
+    if (!entry.is_object() || entry.value("step", int64_t{0}) > step) continue;
+    kept += line + '\n';
+    best = entry.value("best", false) && entry.value("step", int64_t{0}) == step;
   }
   AtomicFile file(metrics_file());
   file.write(kept);
   file.commit();
   metrics_ = LineFile(metrics_file());
+  return best;
 }
 
 void RunDirectory::keep_as_best() const {

@@ -25,8 +25,9 @@ class RunDirectory {
   std::filesystem::path best() const { return path_ / "best.ckpt"; }
 
   void append(const EpochMetrics& metrics);
-  /// Forgets metrics of steps after this one: they are about to be repeated.
-  void rewind(int64_t step);
+  /// Forgets metrics of steps after this one: they are about to be repeated. Returns whether the
+  /// last line that is left is about this step and was the best.
+  bool rewind(int64_t step);
   /// Makes last.ckpt the best one too, without a second copy where the file system allows it.
   void keep_as_best() const;
 

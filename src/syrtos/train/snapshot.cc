@@ -65,6 +65,7 @@ void save_snapshot(const std::filesystem::path& file, const ResolvedJob& resolve
       {"data", job.data},
       {"mean", resolved.normalization.mean},
       {"deviation", resolved.normalization.deviation},
+      {"fit", resolved.fit == data::Fit::exact ? "exact" : "centre"},
       {"class_names", resolved.data.train->info().classes},
       {"precision", job.precision},
       {"optimizer", job.optimizer},
@@ -155,6 +156,8 @@ NetworkDescription describe(const CheckpointReader& checkpoint) {
                  checkpoint.file().string(), image.size());
   }
   description.class_names = field(checkpoint, "class_names", std::vector<std::string>{"0", "1"});
+  description.fit = field(checkpoint, "fit", std::string("exact")) == "exact" ? data::Fit::exact
+                                                                              : data::Fit::centre;
   data::Normalization& normalization = description.normalization;
   normalization.mean = field(checkpoint, "mean", std::vector<float>{0});
   normalization.deviation = field(checkpoint, "deviation", std::vector<float>{1});

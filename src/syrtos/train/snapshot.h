@@ -30,6 +30,7 @@ struct NetworkDescription {
   int64_t seed = 1;
   int64_t random_samples = 1;  ///< of random training data
   data::Normalization normalization;
+  data::Fit fit = data::Fit::exact;
   std::vector<std::string> class_names;
 };
 

@@ -68,6 +68,12 @@ Trainer::Trainer(ResolvedJob job)
       steps_per_epoch_(job_.steps_per_epoch()),
       total_steps_(total_steps(job_.job, steps_per_epoch_)),
       schedule_(schedule_of(job_.job, total_steps_)) {
+  if (nn::needs_patches(network_.model()) && job_.augment.resized_crop > 0) {
+    fail_request(
+        "--augment: {} starts from patches of the training images as they are, which "
+        "resized-crop changes: use crop instead",
+        job_.job.network);
+  }
   if (job_.job.lookahead > 0) {
     lookahead_.emplace(optim::Lookahead::Options{.every = job_.job.lookahead},
                        network_.parameters().weights().size());
@@ -77,7 +83,7 @@ Trainer::Trainer(ResolvedJob job)
 }
 
 int64_t Trainer::memory_bytes() const {
-  int64_t bytes = network_.bytes();
+  int64_t bytes = network_.bytes() + loader_.bytes();
   for (const KeptArena& arena : kept()) bytes += static_cast<int64_t>(arena.values.size_bytes());
   return bytes;
 }
@@ -124,12 +130,16 @@ void Trainer::resume(const std::filesystem::path& run) {
         "batch changed?",
         checkpoint.file().string(), position_.step, position_.used, position_.epoch + 1);
   }
+  if (directory_->rewind(position_.step)) directory_->keep_as_best();
   if (position_.step >= total_steps_) {
     fail_request("{} is complete ({} steps); to train longer give more --epochs or --steps",
                  run.string(), position_.step);
   }
   watch_.restore(position_.best, position_.waited);
-  directory_->rewind(position_.step);
+  if (watch_.should_stop()) {
+    fail_request("{} has stopped early, after {} epochs; to train on start a new run", run.string(),
+                 position_.epoch);
+  }
 }
 
 void Trainer::save() const {
@@ -248,9 +258,11 @@ EpochMetrics Trainer::finish_epoch() {
   }
   position_.best = watch_.best();
   position_.waited = watch_.waited();
+  // In this order a run that is killed in between loses nothing: what is noted beyond the last
+  // checkpoint is forgotten when it goes on, and resume() makes up for a best one.
+  directory_->append(metrics);
   save();
   if (metrics.best) directory_->keep_as_best();
-  directory_->append(metrics);
   board_->epoch(metrics);
   seconds_ = {};
   epoch_samples_ = 0;
