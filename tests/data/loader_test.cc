@@ -135,7 +135,6 @@ TEST_F(LoaderTest, CountsWhatItDid) {
   EXPECT_EQ(stats.batches, 30);
   EXPECT_EQ(stats.samples, 300);
   EXPECT_GT(stats.transform_s, 0);
-  EXPECT_GT(stats.wait_s, 0);
   EXPECT_LE(stats.queue, 2);
   EXPECT_LE(stats.helped, 1);
   EXPECT_EQ(loader.take_stats().batches, 0);

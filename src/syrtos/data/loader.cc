@@ -327,10 +327,8 @@ Batch Loader::next_without_prefetch(const BatchView& to) {
 
 Batch Loader::next(const BatchView& to) {
   SYRTOS_CHECK(to.dtype == transform_.dtype(), "{}", to_string(to.dtype));
-  const auto start = Clock::now();
   const Batch batch = options_.prefetch > 0 ? next_from_ring(to) : next_without_prefetch(to);
   const std::lock_guard lock(mutex_);
-  stats_.wait_s += seconds_since(start);
   stats_.batches += 1;
   stats_.samples += batch.slice.count;
   return batch;

@@ -46,7 +46,6 @@ struct LoaderStats {
   int64_t samples = 0;
   double read_s = 0;       ///< reading and decoding, on whatever thread
   double transform_s = 0;  ///< augmentation, normalisation, conversion
-  double wait_s = 0;       ///< that next() took: what training waited for
   double helped = 0;       ///< share of the samples that next() had to prepare itself
   double queue = 0;        ///< batches that were ready, on average, when one was asked for
 };

@@ -37,7 +37,6 @@ class Lookahead {
 
   /// As long as the weights; for checkpoints.
   std::span<float> slow() const { return {slow_.as<float>(), slow_.size() / sizeof(float)}; }
-  const Options& options() const { return options_; }
 
  private:
   Options options_;

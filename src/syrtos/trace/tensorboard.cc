@@ -35,7 +35,7 @@ namespace graph_def {
 constexpr uint32_t kNode = 1, kVersions = 4, kProducer = 1;
 }
 namespace node_def {
-constexpr uint32_t kName = 1, kOp = 2, kInput = 3, kDevice = 4, kAttr = 5;
+constexpr uint32_t kName = 1, kOp = 2, kInput = 3, kAttr = 5;
 }
 namespace attr {  // of a map's entry, AttrValue, its ListValue, TensorShapeProto and its Dim
 constexpr uint32_t kKey = 1, kValue = 2, kList = 1, kType = 6, kShapes = 7, kDim = 2, kSize = 1;
@@ -59,7 +59,6 @@ Message node_def_of(const GraphNode& node) {
   Message message;
   message.bytes(node_def::kName, node.name).bytes(node_def::kOp, node.op);
   for (const std::string& input : node.inputs) message.bytes(node_def::kInput, input);
-  message.bytes(node_def::kDevice, node.device);
 
   Message shape;
   for (const int64_t size : node.output_shape) {
@@ -132,11 +131,6 @@ EventFile::EventFile(const std::filesystem::path& directory, double wall_time) {
     std::filesystem::remove(path(), ignored);
     throw;
   }
-}
-
-void EventFile::scalar(std::string_view tag, int64_t step, double value, double wall_time) {
-  const Scalar one{tag, value};
-  scalars(step, {&one, 1}, wall_time);
 }
 
 void EventFile::scalars(int64_t step, std::span<const Scalar> values, double wall_time) {

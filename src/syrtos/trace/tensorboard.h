@@ -23,7 +23,6 @@ struct Scalar {
 struct GraphNode {
   std::string name = {};
   std::string op = {};
-  std::string device = {};
   std::vector<std::string> inputs = {};    // names of nodes, "name:1" for a second output
   std::vector<int64_t> output_shape = {};  // -1: not known, such as the batch
   std::string dtype = {};                  // f32, bf16, s32, u8, or empty: not said
@@ -39,7 +38,6 @@ class EventFile {
   /// Creates the directory, if need be, and in it events.out.tfevents.<seconds>.<host>.
   explicit EventFile(const std::filesystem::path& directory, double wall_time = wall_clock());
 
-  void scalar(std::string_view tag, int64_t step, double value, double wall_time = wall_clock());
   /// Several values of one step, in one record.
   void scalars(int64_t step, std::span<const Scalar> values, double wall_time = wall_clock());
   /// The run's graph; the last one counts.

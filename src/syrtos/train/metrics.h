@@ -37,7 +37,8 @@ struct EpochMetrics {
   double test_top5 = 0;      ///< share of samples whose class is among the five most probable
   double learning_rate = 0;  ///< of the last step
   PartSeconds seconds;
-  double queue = 0;  ///< batches that were ready, on average, when a step asked for one
+  double queue = 0;   ///< batches that were ready, on average, when a step asked for one
+  double helped = 0;  ///< share of the samples that steps had to prepare themselves
   bool best = false;
 
   double images_per_s() const {
@@ -54,6 +55,7 @@ inline nlohmann::json to_json(const EpochMetrics& m) {
                          {"lr", m.learning_rate},
                          {"images_per_s", m.images_per_s()},
                          {"queue", m.queue},
+                         {"helped", m.helped},
                          {"best", m.best},
                          {"seconds",
                           {{"load", m.seconds.load},

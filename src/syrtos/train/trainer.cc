@@ -246,7 +246,9 @@ EpochMetrics Trainer::finish_epoch() {
   metrics.train_loss = position_.loss_sum / samples;
   metrics.train_accuracy = static_cast<double>(position_.correct) / samples;
   metrics.learning_rate = learning_rate_;
-  metrics.queue = loader_.take_stats().queue;
+  const data::LoaderStats loading = loader_.take_stats();
+  metrics.queue = loading.queue;
+  metrics.helped = loading.helped;
   metrics.evaluated =
       position_.step == total_steps_ || metrics.epoch % job_.job.evaluate_every == 0;
   if (metrics.evaluated) measure(metrics);
