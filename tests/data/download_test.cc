@@ -95,6 +95,7 @@ std::string cut(const std::string& answer, size_t bytes) {
 
 class Download : public TemporaryDirectory {
  protected:
+  static void SetUpTestSuite() { setenv("no_proxy", "127.0.0.1", 1); }
   void fetch(const Server& server, const std::function<bool()>& should_stop = {}) const {
     download(server.url(), directory_ / "file", {}, {}, should_stop);
   }
@@ -153,6 +154,19 @@ TEST_F(Download, begins_anew_when_the_server_sends_another_part) {
   EXPECT_THAT(refusal<RunError>([&] { fetch(server); }), HasSubstr("go on"));
   fetch(server);
   EXPECT_EQ(read(directory_ / "file"), kBody);
+}
+
+TEST_F(Download, begins_anew_when_the_note_about_the_part_makes_no_sense) {
+  const Server server([](const std::string&) { return whole(kBody); });
+  for (const char* note :
+       {"{\"url\": 1, \"tag\": [], \"length\": \"x\"}", "[]", "{", "{\"url\": null}"}) {
+    write("file.part", "aaa");
+    write("file.part.from", note);
+    fetch(server);
+    EXPECT_EQ(read(directory_ / "file"), kBody) << note;
+    EXPECT_THAT(server.requests().back(), Not(HasSubstr("Range:"))) << note;
+    EXPECT_TRUE(nothing_but("file")) << note;
+  }
 }
 
 TEST_F(Download, an_error_page_is_no_file) {

@@ -16,6 +16,7 @@ namespace syrtos::data {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
@@ -100,6 +101,48 @@ TEST_F(Get, a_directory_with_other_things_in_it_stays) {
               }),
               HasSubstr("thesis.txt"));
   EXPECT_EQ(read(directory_ / "mnist/thesis.txt"), "mine");
+}
+
+TEST_F(Get, what_is_not_the_data_set_is_replaced_only_by_force) {
+  store(small(100), directory_ / "mnist", "here", silent_, kNever);
+  EXPECT_THAT(
+      refusal([&] { get("mnist", {.directory = directory_, .from = "."}, silent_, kNever); }),
+      AllOf(HasSubstr("expected mnist with 60000 training"), HasSubstr("--force")));
+  EXPECT_EQ(open((directory_ / "mnist").string(), {}).train->size(), 100);
+}
+
+TEST_F(Get, original_files_count_as_here_and_are_never_replaced) {
+  fs::rename(zeros(), directory_ / "mnist");
+  EXPECT_TRUE(get("mnist", {.directory = directory_}, silent_, kNever).was_there);
+  EXPECT_THAT(refusal([&] {
+                get("mnist", {.directory = directory_, .from = ".", .force = true}, silent_,
+                    kNever);
+              }),
+              HasSubstr("ubyte in it"));
+  EXPECT_THAT(refusal([&] { store(small(100), directory_ / "mnist", "here", silent_, kNever); }),
+              HasSubstr("ubyte in it"));
+  EXPECT_EQ(found(directory_ / "mnist").size(), 4U);
+}
+
+TEST_F(Get, a_source_that_is_not_utf8_is_stored) {
+  store(small(100), directory_ / "small", "caf\xe9", silent_, kNever);
+  EXPECT_THAT(read(directory_ / "small/origin.json"), HasSubstr("caf"));
+}
+
+TEST_F(Get, without_exchange_the_old_directory_is_replaced_or_put_back) {
+  for (const char* name : {"new", "place"}) {
+    fs::create_directories(directory_ / name);
+    write(std::string(name) + "/file", name);
+  }
+  EXPECT_FALSE(replace_in_steps(directory_ / "none", directory_ / "place"));
+  EXPECT_EQ(read(directory_ / "place/file"), "place");
+  EXPECT_THAT(found(directory_), UnorderedElementsAre("new", "place"));
+  EXPECT_FALSE(replace_in_steps(directory_ / "new", directory_ / "none"));
+  EXPECT_THAT(found(directory_), UnorderedElementsAre("new", "place"));
+  EXPECT_TRUE(replace_in_steps(directory_ / "new", directory_ / "place"));
+  EXPECT_EQ(read(directory_ / "place/file"), "new");
+  EXPECT_EQ(read(directory_ / "new/file"), "place");
+  EXPECT_THAT(found(directory_), UnorderedElementsAre("new", "place"));
 }
 
 TEST_F(Get, what_is_stored_opens_by_its_name_with_the_same_contents) {

@@ -4,6 +4,7 @@
 
 #include <bit>
 
+#include "syrtos/base/cpu.h"
 #include "syrtos/data/npy.h"
 #include "tests/data/seeds.h"
 #include "tests/support/temporary.h"
@@ -42,6 +43,15 @@ class Numpy : public TemporaryDirectory {
     EXPECT_EQ(splits.test->label(0), 2);
   }
 };
+
+// A file with holes in it takes no space.
+TEST_F(Numpy, arrays_larger_than_memory_are_refused_before_they_are_read) {
+  for (const auto& [name, bytes] : keras()) write(name, bytes);
+  std::filesystem::resize_file(directory_ / "x_train.npy",
+                               static_cast<uint64_t>(cpu_info().memory_bytes));
+  EXPECT_THAT(refusal([&] { open_numpy(directory_); }),
+              HasSubstr("half of this machine's memory, found"));
+}
 
 TEST_F(Numpy, values_of_every_type_and_byte_order) {
   EXPECT_THAT(floats(npy("|i1", "(2,)", "\xff\x05")), ElementsAre(-1, 5));

@@ -48,6 +48,34 @@ TEST_F(Open, finds_out_the_format_of_paths_and_of_fetched_data) {
   }
 }
 
+// Runs in the directory, so that names may be taken for paths.
+TEST_F(Open, a_path_is_a_path_and_a_name_of_the_catalogue_the_fetched_set) {
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(directory_);
+  for (const char* name : {"mnist", "waves"}) {
+    put(std::string(name) + "/train.csv", "1,2\n0,3\n");
+    put(std::string(name) + "/test.csv", "1,2\n");
+    put(std::string("home/syrtos/data/") + name + "/train.csv", "1,2\n0,3\n1,3\n");
+    put(std::string("home/syrtos/data/") + name + "/test.csv", "1,2\n");
+  }
+  EXPECT_EQ(open("mnist", "home").train->size(), 3);
+  EXPECT_EQ(open("./mnist", "home").train->size(), 2);
+  EXPECT_EQ(open("waves", "home").train->size(), 2);
+  std::filesystem::remove_all("waves");
+  EXPECT_EQ(open("waves", "home").train->size(), 3);
+  EXPECT_THAT(refusal([&] { open("waves", {}); }), HasSubstr("set HOME or XDG_CACHE_HOME"));
+  std::filesystem::current_path(before);
+}
+
+TEST_F(Open, a_single_pack_and_training_pictures_alone_say_what_is_missing) {
+  EXPECT_THAT(refusal([&] { open(write("a.pack", "SYRTOSPKxxxx").string(), {}); }),
+              HasSubstr("found a single pack"));
+  put("alone/train/a/1.pgm", "P5 1 1 255\nx");
+  put("alone/train/b/1.pgm", "P5 1 1 255\nx");
+  EXPECT_THAT(refusal([&] { open((directory_ / "alone").string(), {}); }),
+              HasSubstr("expected test/, val/ or validation/ beside train/"));
+}
+
 TEST_F(Open, says_what_it_looked_for) {
   const std::string text = refusal([&] { open(directory_.string(), "none"); });
   EXPECT_THAT(text, HasSubstr(directory_.string()));

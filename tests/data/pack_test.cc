@@ -1,4 +1,4 @@
-#include "syrtos/data/pack.h"
+#include "syrtos/data/pack_files.h"
 
 #include <gmock/gmock.h>
 
@@ -389,6 +389,14 @@ TEST_F(Packs, of_a_directory_are_opened_and_shards_interleaved) {
   const std::string text = refusal([&] { open_packs(directory_); });
   EXPECT_THAT(text, HasSubstr("train-00.pack"));
   EXPECT_THAT(text, HasSubstr("train-02.pack"));
+}
+
+TEST_F(Packs, for_training_and_test_must_be_of_one_kind) {
+  pack_table(4, DType::u8, "train.pack");
+  pack_table(4, DType::f32, "test.pack");
+  const std::string text = refusal([&] { open_packs(directory_); });
+  EXPECT_THAT(text, HasSubstr("do not belong together: expected samples u8"));
+  EXPECT_THAT(text, HasSubstr("found f32"));
 }
 
 TEST_F(Packs, of_png_files_are_decoded_and_damage_is_told_with_its_place) {

@@ -153,6 +153,16 @@ TEST_F(Pictures, with_a_header_of_too_many_pixels_are_refused_without_taking_mem
   const size_t frame = wide.find("\xff\xc0");
   wide.replace(frame + 5, 4, "\xff\xdc\xff\xdc");
   EXPECT_THAT(refused(wide), HasSubstr("found 65500x65500"));
+  wide.replace(frame + 5, 4, "\x1f\x40\x1f\x40");
+  EXPECT_THAT(refused(wide), HasSubstr("truncated: expected a JPEG picture of 8000x8000"));
+}
+
+TEST_F(Pictures, jpeg_of_a_single_colour_is_not_taken_for_truncated) {
+  for (const bool progressive : {false, true}) {
+    const std::string flat =
+        jpeg(2048, 2048, std::string(2048 * 2048, 'x'), {JCS_GRAYSCALE, progressive});
+    EXPECT_EQ(decode(flat).pixels.size(), 2048U * 2048U);
+  }
 }
 
 TEST_F(Pictures, get_the_channels_that_are_asked_for_in_memory_that_is_kept) {

@@ -1,6 +1,9 @@
 #include "syrtos/data/process.h"
 
 #include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <thread>
@@ -59,22 +62,54 @@ void expect_gone(const std::filesystem::path& file) {
   }
 }
 
+bool has_text(const std::filesystem::path& file) {
+  std::error_code none;
+  const auto size = std::filesystem::file_size(file, none);
+  return !none && size > 0;
+}
+
+// Longer and longer, until the program came as far as to write the number.
 TEST_F(Process, the_deadline_ends_the_program_and_what_it_started) {
-  const std::string text = refusal<RunError>([&] {
-    run_command({.arguments = {"sh", "-c", "sleep 1000 & echo $! >id; wait"},
-                 .directory = directory_,
-                 .deadline = std::chrono::milliseconds(500)},
-                kNever);
-  });
-  EXPECT_THAT(text, HasSubstr("did not end within"));
+  for (std::chrono::milliseconds deadline(50); !has_text(directory_ / "id"); deadline *= 2) {
+    const std::string text = refusal<RunError>([&] {
+      run_command({.arguments = {"sh", "-c", "sleep 1000 & echo $! >id; wait"},
+                   .directory = directory_,
+                   .deadline = deadline},
+                  kNever);
+    });
+    EXPECT_THAT(text, HasSubstr("did not end within"));
+  }
+  expect_gone(directory_ / "id");
+}
+
+TEST_F(Process, a_program_that_prints_without_pause_is_ended_too) {
+  int asked = 0;
+  EXPECT_THAT(refusal<RunError>(
+                  [&] { run_command({.arguments = {"yes"}}, [&] { return ++asked > 100; }); }),
+              HasSubstr("was stopped"));
+  EXPECT_THAT(refusal<RunError>([&] {
+                run_command({.arguments = {"yes"}, .deadline = std::chrono::milliseconds(50)},
+                            kNever);
+              }),
+              HasSubstr("did not end within"));
+}
+
+TEST_F(Process, the_program_ends_when_we_are_killed) {
+  const pid_t id = fork();
+  if (id == 0) {
+    run_command(
+        {.arguments = {"sh", "-c", "echo $$ >id; exec sleep 1000"}, .directory = directory_},
+        kNever);
+    _exit(0);
+  }
+  while (!has_text(directory_ / "id")) std::this_thread::yield();
+  kill(id, SIGKILL);
+  waitpid(id, nullptr, 0);
   expect_gone(directory_ / "id");
 }
 
 TEST_F(Process, it_stops_when_asked) {
-  const auto started = [&] {
-    return std::filesystem::exists(directory_ / "id") &&
-           std::filesystem::file_size(directory_ / "id") > 0;
-  };
+  const auto started = [&] { return has_text(directory_ / "id"); };
   const std::string text = refusal<RunError>([&] {
     run_command(
         {.arguments = {"sh", "-c", "sleep 1000 & echo $! >id; wait"}, .directory = directory_},

@@ -17,9 +17,12 @@ std::string variable(const char* name) {
 Environment read_environment() {
   Environment environment;
   const std::string cache_home = variable("XDG_CACHE_HOME");
-  environment.cache_home = !cache_home.empty()
-                              ? std::filesystem::path(cache_home)
-                              : std::filesystem::path(variable("HOME")) / ".cache";
+  const std::string home = variable("HOME");
+  if (!cache_home.empty()) {
+    environment.cache_home = cache_home;
+  } else if (!home.empty()) {
+    environment.cache_home = std::filesystem::path(home) / ".cache";
+  }
   environment.colour = variable("NO_COLOR").empty();
   return environment;
 }

@@ -7,7 +7,7 @@ namespace syrtos {
 /// What the environment says. Read once, at the start of the program, and passed on: nothing else
 /// looks at environment variables.
 struct Environment {
-  std::filesystem::path cache_home;  ///< $XDG_CACHE_HOME, else ~/.cache
+  std::filesystem::path cache_home;  ///< $XDG_CACHE_HOME, else ~/.cache; empty: neither
   bool colour = true;               ///< NO_COLOR is not set
 };
 

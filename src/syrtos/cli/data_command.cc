@@ -31,8 +31,13 @@ struct Options {
 };
 
 fs::path directory(const Options& options, const Context& context) {
-  return options.to.empty() ? data::data_directory(context.environment.cache_home)
-                            : fs::path(options.to);
+  if (!options.to.empty()) return options.to;
+  if (context.environment.cache_home.empty()) {
+    fail_request(
+        "expected a place for data sets, found none; set HOME or XDG_CACHE_HOME, or use --to DIR "
+        "(with list: --in DIR)");
+  }
+  return data::data_directory(context.environment.cache_home);
 }
 
 int get_sets(const Options& options, const Context& context) {
@@ -79,7 +84,7 @@ int list_sets(const Options& options, const Context& context) {
                known.classes.size(),
                here ? "here: " + place.string() : "not here: syrtos data get " + known.name);
   }
-  if (options.json) fmt::print("{}\n", list.dump());
+  if (options.json) fmt::print("{}\n", list.dump(-1, ' ', false, json::error_handler_t::replace));
   return kExitDone;
 }
 
@@ -99,7 +104,11 @@ std::pair<int64_t, int64_t> parse_size(const std::string& text) {
 }
 
 int pack_set(const Options& options, const Context& context) {
-  data::Splits splits = data::open(options.path, context.environment.cache_home);
+  std::error_code ignored;
+  if (!fs::exists(options.path, ignored)) {
+    fail_request("PATH: expected a file or directory, found no '{}'", options.path);
+  }
+  data::Splits splits = data::open(fs::absolute(options.path).string(), {});
   if (!options.size.empty()) {
     const auto [height, width] = parse_size(options.size);
     splits.train = std::make_unique<data::Resized>(std::move(splits.train), height, width);
@@ -109,10 +118,8 @@ int pack_set(const Options& options, const Context& context) {
   std::string name = source.filename().empty() ? source.parent_path().filename().string()
                                                : source.filename().string();
   name = name.substr(0, name.find('.', 1));
-  const fs::path place = options.to.empty()
-                             ? data::data_directory(context.environment.cache_home) / name
-                             : fs::path(options.to);
-  std::error_code ignored;
+  const fs::path place =
+      options.to.empty() ? directory(options, context) / name : fs::path(options.to);
   if (fs::exists(place, ignored) && !fs::is_empty(place, ignored) && !options.force) {
     fail_request("{} exists: expected a new place; choose another with --to DIR, or --force",
                  place.string());
@@ -139,10 +146,11 @@ void add_get(CLI::App& data, Run& run, const std::shared_ptr<Options>& options) 
   get->add_option("NAME", options->names, "mnist, fashion-mnist, cifar10, cifar100")
       ->required()
       ->type_name("");
-  get->add_option("--to", options->to, "where to; otherwise the cache directory")->type_name("DIR");
+  get->add_option("--to", options->to, "where to: writes DIR/NAME; otherwise the cache directory")
+      ->type_name("DIR");
   get->add_option("--from", options->from, "take it from these files, in any format")
       ->type_name("PATH");
-  get->add_flag("--force", options->force, "also when it is there already");
+  get->add_flag("--force", options->force, "replace packs that are there");
   get->footer(
       "Examples:\n"
       "  syrtos data get mnist cifar10\n"
@@ -180,7 +188,8 @@ void add_info(CLI::App& data, Run& run, const std::shared_ptr<Options>& options)
 void add_pack(CLI::App& data, Run& run, const std::shared_ptr<Options>& options) {
   CLI::App* pack = data.add_subcommand("pack", "Turn files of any format into packs");
   pack->add_option("PATH", options->path, "file, directory or archive")->required()->type_name("");
-  pack->add_option("--to", options->to, "where to; otherwise a new one in the cache directory")
+  pack->add_option("--to", options->to,
+                   "where to: writes DIR itself; otherwise a new one in the cache directory")
       ->type_name("DIR");
   pack->add_option("--size", options->size, "scale pictures to N or HxW; otherwise files stay")
       ->type_name("HxW");

@@ -88,11 +88,16 @@ class Reader {
       const char* path = archive_entry_pathname(entry);
       if (path == nullptr || archive_entry_filetype(entry) != AE_IFREG) continue;
       std::string name = fs::path(path).filename().string();
+      announced_ = archive_entry_size_is_set(entry) != 0 ? archive_entry_size(entry) : 0;
       if (!name.empty()) return name;
     }
   }
 
   std::vector<uint8_t> read(const std::string& name, size_t most_bytes) {
+    if (announced_ > 0 && static_cast<uint64_t>(announced_) > most_bytes) {
+      fail_request("{}: {}: expected at most {} bytes, found {}", file_, name, most_bytes,
+                   announced_);
+    }
     std::vector<uint8_t> bytes;
     while (true) {
       const size_t before = bytes.size();
@@ -101,8 +106,7 @@ class Reader {
       if (got < 0) fail();
       bytes.resize(before + static_cast<size_t>(got));
       if (bytes.size() > most_bytes) {
-        fail_request("{}: {}: expected a file of at most {} bytes, found more", file_, name,
-                     most_bytes);
+        fail_request("{}: {}: expected at most {} bytes, found more", file_, name, most_bytes);
       }
       if (got == 0) return bytes;
     }
@@ -135,6 +139,7 @@ class Reader {
     void operator()(archive* a) const { archive_read_free(a); }
   };
   std::string file_;
+  int64_t announced_ = 0;           // bytes of the file that is next
   std::unique_ptr<Stream> stream_;  // outlives archive_, which reads from it
   std::unique_ptr<archive, Free> archive_;
 };
@@ -165,7 +170,9 @@ Members read_members(const fs::path& archive, const Wanted& wanted, size_t most_
     if (members.contains(name)) {
       fail_request("{}: expected one file {}, found two", archive.string(), name);
     }
-    members.emplace(name, reader.read(name, most_bytes));
+    std::vector<uint8_t> bytes = reader.read(name, most_bytes);
+    most_bytes -= bytes.size();
+    members.emplace(name, std::move(bytes));
   }
   return members;
 }

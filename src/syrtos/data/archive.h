@@ -22,7 +22,7 @@ bool has_member(const std::filesystem::path& archive, const Wanted& wanted);
 
 /// Reads the files whose name (the last part of the path) is wanted from a tar archive, plain or
 /// gzip-compressed, or a zip archive; nothing is written anywhere. Checksums are verified. Throws
-/// RequestError: damage, a name that comes twice, a file of more than `most_bytes`.
+/// RequestError: damage, a name that comes twice, files of more than `most_bytes` together.
 Members read_members(const std::filesystem::path& archive, const Wanted& wanted, size_t most_bytes);
 
 }  // namespace syrtos::data

@@ -44,6 +44,7 @@ std::string contents_sha256(const Dataset& dataset, const std::function<bool(int
     if (done && i % kAsk == 0 && !done(i)) fail_run("interrupted");
     const Sample sample = dataset.read(i, scratch);
     checksum.add(sample.values, static_cast<size_t>(sample.elements()) * size_of(sample.dtype));
+    if (i % kAsk == kAsk - 1 || i == dataset.size() - 1) dataset.check();
   }
   for (int64_t i = 0; i < dataset.size(); ++i) {
     const auto label = static_cast<uint8_t>(dataset.label(i));

@@ -207,6 +207,7 @@ Canvas contact_sheet(const Dataset& dataset, const SheetOptions& options) {
       }
       left += tile.width + kGap;
     }
+    dataset.check();
     top += row_height;
   }
   return canvas;

@@ -145,7 +145,10 @@ class Parser {
       }
       float value = 0;
       if (!parse_number(field.text, value)) {
-        fail(field.column, "a finite number", fmt::format("'{}'", field.text.substr(0, 40)));
+        fail(field.column, "a finite number",
+             fmt::format("'{}'; labels are in the first column, or in the one that the first line "
+                         "calls label, class or target",
+                         field.text.substr(0, 40)));
       }
       rows_.values.push_back(value);
     }

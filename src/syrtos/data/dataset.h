@@ -63,8 +63,8 @@ class Dataset {
   /// 0 <= index < size(). The result is valid until `scratch` is used again. Throws RunError that
   /// names file, offset, expected and found when a sample turns out to be damaged or gone.
   virtual Sample read(int64_t index, Scratch& scratch) const = 0;
-  /// The picture file of a sample as it is stored, JPEG or PNG; empty when it is not one. Valid as
-  /// long as what read() returns.
+  /// The picture file of a sample as it is stored (JPEG, PNG or PNM); empty when it is not one.
+  /// Valid as long as what read() returns.
   virtual std::span<const uint8_t> encoded(int64_t /*index*/, Scratch& /*scratch*/) const {
     return {};
   }

@@ -9,13 +9,11 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 
 #include "syrtos/base/error.h"
-#include "syrtos/base/files.h"
+#include "syrtos/data/download_part.h"
 
 namespace syrtos::data {
 
@@ -32,36 +30,6 @@ constexpr int kRangeRefused = 416;
 void begin_curl() {
   static std::once_flag once;
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
-}
-
-// What the server said about a file of which a part is here.
-struct Origin {
-  std::string url;
-  std::string tag;  // ETag or Last-Modified: the file is the same as long as this is
-  int64_t length = 0;
-};
-
-fs::path part_of(const fs::path& file) { return file.string() + ".part"; }
-fs::path origin_of(const fs::path& file) { return file.string() + ".part.from"; }
-
-Origin read_origin(const fs::path& file) {
-  std::ifstream in(origin_of(file));
-  const auto json = nlohmann::json::parse(in, nullptr, false);
-  if (!json.is_object()) return {};
-  return {json.value("url", ""), json.value("tag", ""), json.value("length", int64_t{0})};
-}
-
-void write_origin(const fs::path& file, const Origin& origin) {
-  AtomicFile out(origin_of(file));
-  out.write(
-      nlohmann::json{{"url", origin.url}, {"tag", origin.tag}, {"length", origin.length}}.dump());
-  out.commit();
-}
-
-void forget(const fs::path& file) {
-  std::error_code ignored;
-  fs::remove(part_of(file), ignored);
-  fs::remove(origin_of(file), ignored);
 }
 
 std::string lower(std::string text) {

@@ -31,8 +31,13 @@ std::unique_ptr<Dataset> fit(std::unique_ptr<Dataset> of, const FitOptions& opti
                            : options.cache == "disk"
                                ? CachePlace::disk
                                : choose_cache(cache_bytes(of->info()), options.free_memory);
-  std::error_code ignored;  // Cached says what is wrong with it
   if (place == CachePlace::disk) {
+    if (options.cache_directory.empty()) {
+      fail_request(
+          "--cache: expected a cache directory for the disk, found none; set HOME or "
+          "XDG_CACHE_HOME, or use --cache memory");
+    }
+    std::error_code ignored;  // Cached says what is wrong with it
     std::filesystem::create_directories(options.cache_directory, ignored);
   }
   return std::make_unique<Cached>(std::move(of), place, options.cache_directory);

@@ -149,18 +149,25 @@ struct Opened {
 Opened open_from_sources(const KnownSet& known, const FetchPlaces& places, Observer& observer,
                          const ShouldStop& should_stop) {
   std::string reasons;
-  for (const Source& source : known.sources) {
+  for (size_t k = 0; k < known.sources.size(); ++k) {
+    const Source& source = known.sources[k];
+    // Files of the same name from different sources are not mixed.
+    const fs::path downloads = places.downloads / std::to_string(k);
+    bool arrived = false;
     try {
-      const fs::path path = fetch(source, places, observer, should_stop);
+      const fs::path path = fetch(source, {places.work, downloads}, observer, should_stop);
+      arrived = true;
       return {open_verified(known, path, observer, should_stop), source.to_string()};
     } catch (const Error& error) {
       stop_if_asked(should_stop);
       const std::string reason = without_source(error.what(), source);
       observer.failed(source.to_string(), reason);
       reasons += fmt::format("\n  {}: {}", source.to_string(), reason);
-      // A download that turned out wrong must not be taken for a good one next time; parts stay.
+      // What turned out wrong must not be taken for good next time; what has arrived of a download
+      // that failed stays.
       std::error_code ignored;
-      for (const std::string& name : source.names) fs::remove(places.downloads / name, ignored);
+      if (arrived) fs::remove_all(downloads, ignored);
+      fs::remove(downloads, ignored);  // when nothing is in it
     }
   }
   fail_run(
@@ -186,8 +193,15 @@ GetResult get(const std::string& name, const GetOptions& options, Observer& obse
               const ShouldStop& should_stop) {
   const KnownSet& known = known_set(name);
   const fs::path place = options.directory / known.name;
-  if (!options.force && is_here(known, place)) return {.path = place, .was_there = true};
   std::error_code none;
+  // In this order: a set that another process puts there meanwhile is complete.
+  if (!options.force && fs::exists(place, none) && !fs::is_empty(place, none)) {
+    if (is_here(known, place)) return {.path = place, .was_there = true};
+    fail_request(
+        "{} exists: expected {} with {} training and {} test samples, or nothing, found something "
+        "else; replace it with --force, or choose another --to DIR",
+        place.string(), known.name, known.train, known.test);
+  }
   if (!options.from.empty() && !fs::exists(options.from, none)) {
     fail_request("--from: expected a file or directory, found no '{}'", options.from);
   }

@@ -115,6 +115,21 @@ std::optional<fs::path> find_test(const fs::path& directory) {
   return std::nullopt;
 }
 
+// Whether there are folders with pictures in it.
+bool has_classes(const fs::path& directory) {
+  for (const std::string& folder : folders(directory)) {
+    const fs::directory_iterator entries = list(directory / folder);
+    if (std::any_of(begin(entries), end(entries), is_picture)) return true;
+  }
+  return false;
+}
+
+// A class may be called "train", too, but has no classes in it.
+bool has_only_train(const fs::path& directory) {
+  return is_folder(directory / "train") && !find_test(directory) &&
+         has_classes(directory / "train");
+}
+
 void check_same_classes(const DatasetInfo& train, const DatasetInfo& test) {
   const auto [a, b] = std::mismatch(train.classes.begin(), train.classes.end(),
                                     test.classes.begin(), test.classes.end());
@@ -128,15 +143,16 @@ void check_same_classes(const DatasetInfo& train, const DatasetInfo& test) {
 
 bool has_image_folder(const fs::path& directory) {
   if (!is_folder(directory)) return false;
-  if (find_test(directory)) return true;
-  for (const std::string& folder : folders(directory)) {
-    const fs::directory_iterator entries = list(directory / folder);
-    if (std::any_of(begin(entries), end(entries), is_picture)) return true;
-  }
-  return false;
+  return find_test(directory) || has_classes(directory) || has_only_train(directory);
 }
 
 Splits open_image_folder(const fs::path& directory) {
+  if (has_only_train(directory)) {
+    fail_request(
+        "{}: expected test/, val/ or validation/ beside train/, found none; put one there, or use "
+        "{}, of which every tenth picture is kept for tests",
+        directory.string(), (directory / "train").string());
+  }
   const std::optional<fs::path> test_directory = find_test(directory);
   if (!test_directory) return split_every_tenth(std::make_shared<ImageFolder>(directory));
   auto train = std::make_unique<ImageFolder>(directory / "train");

@@ -83,7 +83,7 @@ std::string kind_of(const DatasetInfo& info) {
       info.same_size() ? to_string(info.shape()) : fmt::format("with {} channels", info.channels));
 }
 
-/// "classes 3 is 'cat'", for the first class in which two sets differ.
+/// "for class 3 expected 'cat', found 'dog'": the first in which two sets differ.
 std::string difference(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   if (a.size() != b.size()) return fmt::format("expected {} classes, found {}", a.size(), b.size());
   const auto at = std::mismatch(a.begin(), a.end(), b.begin());
@@ -91,21 +91,28 @@ std::string difference(const std::vector<std::string>& a, const std::vector<std:
                      *at.second);
 }
 
+[[noreturn]] void fail_kinds(const DatasetInfo& first, const std::string& first_name,
+                             const DatasetInfo& other, const std::string& other_name) {
+  fail_request(
+      "{} and {} do not belong together: expected samples {} in both, found {}; put them into "
+      "different directories",
+      first_name, other_name, kind_of(first), kind_of(other));
+}
+
+}  // namespace
+
 void check_agreement(const DatasetInfo& first, const std::string& first_name,
                      const DatasetInfo& other, const std::string& other_name) {
-  if (kind_of(first) != kind_of(other)) {
-    fail_request(
-        "{} and {} do not belong together: expected samples {} in both, found {}; put "
-        "them into different directories",
-        first_name, other_name, kind_of(first), kind_of(other));
+  const bool sized = first.same_size() && other.same_size();
+  if (first.dtype != other.dtype || first.channels != other.channels ||
+      (sized && first.shape() != other.shape())) {
+    fail_kinds(first, first_name, other, other_name);
   }
   if (first.classes != other.classes) {
     fail_request("{} and {} do not belong together: {}; put them into different directories",
                  first_name, other_name, difference(first.classes, other.classes));
   }
 }
-
-}  // namespace
 
 std::unique_ptr<Dataset> interleave(std::vector<std::unique_ptr<Dataset>> parts,
                                     std::vector<std::string> names) {
@@ -115,7 +122,10 @@ std::unique_ptr<Dataset> interleave(std::vector<std::unique_ptr<Dataset>> parts,
     for (const auto& part : parts) names.push_back(part->info().name);
   }
   for (size_t k = 1; k < parts.size(); ++k) {
-    check_agreement(parts[0]->info(), names[0], parts[k]->info(), names[k]);
+    const DatasetInfo& first = parts[0]->info();
+    const DatasetInfo& other = parts[k]->info();
+    check_agreement(first, names[0], other, names[k]);
+    if (first.same_size() != other.same_size()) fail_kinds(first, names[0], other, names[k]);
   }
   if (parts.size() == 1) return std::move(parts.front());
   return std::make_unique<Interleaved>(std::move(parts));

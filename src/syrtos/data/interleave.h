@@ -10,4 +10,9 @@ namespace syrtos::data {
 std::unique_ptr<Dataset> interleave(std::vector<std::unique_ptr<Dataset>> parts,
                                     std::vector<std::string> names = {});
 
+/// Throws RequestError that names both when they differ in dtype, channels or classes, or in size
+/// where both have samples of one size.
+void check_agreement(const DatasetInfo& first, const std::string& first_name,
+                     const DatasetInfo& other, const std::string& other_name);
+
 }  // namespace syrtos::data

@@ -82,6 +82,13 @@ class Decoder {
   }
   /// Adobe's programs, and all that follow them, store CMYK inverted.
   bool inverted() const { return state_.saw_Adobe_marker != 0; }
+  /// Whether the file is too short for the picture. Each 8x8 block of the component with most of
+  /// them costs one bit or more, 512 pixels per byte; odd samplings may halve their number.
+  /// Arithmetic coding knows no such bound.
+  bool promises_too_much() const {
+    constexpr uint64_t kPixelsPerByte = 1024;
+    return state_.arith_code == 0 && height() * width() > kPixelsPerByte * bytes_.size();
+  }
   const char* text() const { return text_; }
   size_t offset() const {
     return state_.src == nullptr
@@ -127,6 +134,10 @@ void decode_jpeg(std::span<const uint8_t> bytes, const std::string& name, Pictur
   };
   if (!decoder.open()) fail();
   check_picture_size(name, decoder.height(), decoder.width());
+  if (decoder.promises_too_much()) {
+    fail_request("{}: truncated: expected a JPEG picture of {}x{} (width x height), found {} bytes",
+                 name, decoder.width(), decoder.height(), bytes.size());
+  }
   const size_t row = decoder.width() * decoder.components();
   picture.pixels.resize(decoder.height() * row);
   if (!decoder.decode(picture.pixels.data(), row)) fail();

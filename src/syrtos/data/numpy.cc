@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 
+#include "syrtos/base/cpu.h"
 #include "syrtos/base/error.h"
 #include "syrtos/data/archive.h"
 #include "syrtos/data/file_bytes.h"
@@ -18,7 +19,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t kMostBytes = size_t{1} << 40;
+// An array must fit into memory twice: as it is in the file, and as samples.
+void check_memory(const std::string& name, uint64_t bytes) {
+  const auto memory = static_cast<uint64_t>(cpu_info().memory_bytes);
+  if (bytes <= memory / 2) return;
+  fail_request(
+      "{}: expected at most {} bytes, half of this machine's memory, found {}; use fewer samples, "
+      "or "
+      "pack them as pictures",
+      name, memory / 2, bytes);
+}
 
 /// Names that belong together: training samples and labels, and test samples and labels if any.
 using Names = std::vector<std::string>;
@@ -97,6 +107,7 @@ DatasetInfo describe(const NpyArray& x, const std::string& name) {
 
 std::vector<uint8_t> values_of(const NpyArray& x, DType dtype) {
   if (dtype == DType::u8) return {x.values.begin(), x.values.end()};
+  check_memory(x.name, static_cast<uint64_t>(x.elements()) * sizeof(float));
   const std::vector<float> floats = x.floats();
   std::vector<uint8_t> bytes(floats.size() * sizeof(float));
   std::memcpy(bytes.data(), floats.data(), bytes.size());
@@ -153,8 +164,11 @@ bool has_numpy(const fs::path& path) {
 Splits open_numpy(const fs::path& path) {
   Members members;
   if (is_file(path)) {
-    members = read_members(path, is_known, kMostBytes);
+    members = read_members(path, is_known, static_cast<size_t>(cpu_info().memory_bytes / 2));
   } else if (const Names* names = names_in(path)) {
+    uint64_t bytes = 0;
+    for (const std::string& name : *names) bytes += fs::file_size(path / (name + ".npy"));
+    check_memory(path.string(), bytes);
     for (const std::string& name : *names)
       members[name + ".npy"] = read_bytes(path / (name + ".npy"));
   }

@@ -9,7 +9,7 @@
 #include "syrtos/data/image_folder.h"
 #include "syrtos/data/mnist.h"
 #include "syrtos/data/numpy.h"
-#include "syrtos/data/pack.h"
+#include "syrtos/data/pack_files.h"
 #include "syrtos/data/picture.h"
 
 namespace syrtos::data {
@@ -40,17 +40,39 @@ const Format& format_of(const fs::path& path) {
   for (const Format& format : kFormats) {
     if (format.has(path)) return format;
   }
+  if (is_pack(path)) {
+    fail_request(
+        "{}: expected a directory with train.pack and test.pack, found a single pack; name the "
+        "directory that has both",
+        path.string());
+  }
   std::string list;
   for (const Format& format : kFormats) list += fmt::format("\n  {}", format.looked_for);
   fail_request("{}: found no data in a format that is known; looked for:{}", path.string(), list);
 }
 
+bool is_plain_name(const fs::path& path) {
+  return !path.empty() && path == path.filename() && path != "." && path != "..";
+}
+
 fs::path path_of(const std::string& name_or_path, const fs::path& cache_home) {
   std::error_code ignored;
+  const bool known = find_known(name_or_path) != nullptr;
+  const bool local = fs::exists(name_or_path, ignored);
+  const bool plain = is_plain_name(name_or_path);
   const fs::path fetched = data_directory(cache_home) / name_or_path;
-  if (fs::is_directory(fetched, ignored)) return fetched;
-  if (fs::exists(name_or_path, ignored)) return name_or_path;
-  if (find_known(name_or_path) != nullptr) {
+  // What lies here by chance does not hide a data set of the catalogue.
+  if (plain && !cache_home.empty() && (known || !local) && fs::is_directory(fetched, ignored)) {
+    return fetched;
+  }
+  if (local) return name_or_path;
+  if (plain && cache_home.empty()) {
+    fail_request(
+        "--data: expected a cache directory with '{}', found none; set HOME or XDG_CACHE_HOME, or "
+        "use --data PATH",
+        name_or_path);
+  }
+  if (known) {
     fail_request("--data: {} is not here yet: expected it in {}; run: syrtos data get {}",
                  name_or_path, fetched.string(), name_or_path);
   }

@@ -10,9 +10,10 @@ namespace syrtos::data {
 /// Where fetched data sets live: <cache home>/syrtos/data/<name>.
 std::filesystem::path data_directory(const std::filesystem::path& cache_home);
 
-/// Opens what --data names: a data set that was fetched by name ("mnist"), or a file or directory
-/// in any format we know, which is found out from what is there. Throws RequestError that says what
-/// was looked for and what to do.
+/// Opens what --data names: a data set that was fetched or packed by name ("mnist"), or a file or
+/// directory in any format we know, which is found out from what is there. A name without slashes
+/// that is both means the fetched one only if it is in the catalogue. Throws RequestError that says
+/// what was looked for and what to do.
 Splits open(const std::string& name_or_path, const std::filesystem::path& cache_home);
 
 /// Where open() finds it and what it takes it for: "packs (train.pack, test.pack)". Throws as

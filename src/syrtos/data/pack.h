@@ -101,7 +101,6 @@ class Pack : public Dataset {
   std::span<const uint8_t> encoded(int64_t index, Scratch& scratch) const override;
   void check() const override { map_.check(); }
 
-  PackPayload payload() const { return payload_; }
   /// Empty when it was not known to who wrote the pack.
   const Normalization& normalization() const { return normalization_; }
 
@@ -130,19 +129,11 @@ class Pack : public Dataset {
 
 std::unique_ptr<Pack> open_pack(const std::filesystem::path& file,
                                 PictureDecoder decode = decode_into);
-/// Whether the file begins like a pack.
-bool is_pack(const std::filesystem::path& file);
 
 /// Packs any data set: pictures as in their files when it has those, values otherwise, which must
 /// be of one size. `progress` hears of samples done now and then, and of the last.
 void write_pack(const Dataset& from, const std::filesystem::path& file,
                 const std::function<void(int64_t done, int64_t of)>& progress = {},
                 const Normalization& normalization = {});
-
-/// Whether the directory holds train*.pack and test*.pack.
-bool has_packs(const std::filesystem::path& directory);
-/// Opens them; several of a kind are interleaved in the order of their names. Throws RequestError.
-Splits open_packs(const std::filesystem::path& directory,
-                  const PictureDecoder& decode = decode_into);
 
 }  // namespace syrtos::data

@@ -18,8 +18,9 @@ struct Command {
 
 /// Runs the command and waits for it: stdin is empty, stdout and stderr are collected and returned.
 /// The command gets a process group of its own, which is killed and reaped when the deadline passes
-/// or `should_stop` says so (asked some ten times a second). Throws RunError that carries the
-/// program's last lines: it cannot be started, fails, takes too long, or was stopped.
+/// or `should_stop` says so (asked some ten times a second); the command itself also when this
+/// process or the calling thread is killed. Throws RunError that carries the program's last lines:
+/// it cannot be started, fails, takes too long, or was stopped.
 std::string run_command(const Command& command, const std::function<bool()>& should_stop);
 
 }  // namespace syrtos::data

@@ -108,6 +108,7 @@ void read_blocks(const Dataset& dataset, int64_t begin, int64_t end, int64_t cou
           blocks[static_cast<size_t>(b)].add(
               dataset.read(spread(k, count, dataset.size()), scratch));
         }
+        dataset.check();
       }
     } catch (...) {
       const std::lock_guard lock(mutex);

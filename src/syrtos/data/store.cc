@@ -18,7 +18,9 @@ constexpr int64_t kMeasured = 100'000;  // samples, to find mean and deviation
 
 void write_origin(const fs::path& file, const std::string& name, const std::string& source) {
   AtomicFile origin(file);
-  origin.write(nlohmann::json{{"name", name}, {"source", source}}.dump(2) + "\n");
+  origin.write(nlohmann::json{{"name", name}, {"source", source}}.dump(
+                   2, ' ', false, nlohmann::json::error_handler_t::replace) +
+               "\n");
   origin.commit();
 }
 
@@ -47,8 +49,20 @@ void store(const Splits& splits, const fs::path& place, const std::string& sourc
   write(*splits.train, "train.pack");
   write(*splits.test, "test.pack");
   write_origin(ready / "origin.json", splits.train->info().name, source);
+  check_replaceable(whole);  // again: much time has passed
   put_in_place(ready, whole);
 }
+
+namespace {
+
+bool is_ours(const fs::directory_entry& entry) {
+  const std::string name = entry.path().filename().string();
+  const bool pack =
+      name.ends_with(".pack") && (name.starts_with("train") || name.starts_with("test"));
+  return (pack || name == "origin.json") && entry.is_regular_file();
+}
+
+}  // namespace
 
 void check_replaceable(const fs::path& place) {
   std::error_code ignored;
@@ -57,15 +71,12 @@ void check_replaceable(const fs::path& place) {
     fail_request("{} exists: expected a directory, found a file; move it away", place.string());
   }
   for (const fs::directory_entry& entry : fs::directory_iterator(place)) {
-    const std::string name = entry.path().filename().string();
-    if (entry.path().extension() == ".pack" || name == "origin.json" || name == "sha256" ||
-        name.find("-ubyte") != std::string::npos) {
-      continue;
-    }
+    if (is_ours(entry)) continue;
     fail_request(
-        "{} exists: expected a data set that may be replaced, found {} in it; move it away or "
-        "choose another --to DIR",
-        place.string(), name);
+        "{} exists: expected nothing but packs (train*.pack, test*.pack, origin.json), which may "
+        "be "
+        "replaced, found {} in it; move it away or choose another --to DIR",
+        place.string(), entry.path().filename().string());
   }
 }
 

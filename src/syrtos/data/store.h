@@ -28,7 +28,8 @@ class Observer {
 void store(const Splits& splits, const std::filesystem::path& place, const std::string& source,
            Observer& observer, const std::function<bool()>& should_stop);
 
-/// Throws RequestError when `place` has anything in it but what a stored data set is made of.
+/// Throws RequestError when `place` has anything in it but what store() writes: nothing of the
+/// user's own may be removed.
 void check_replaceable(const std::filesystem::path& place);
 
 }  // namespace syrtos::data

@@ -21,14 +21,19 @@ namespace {
 constexpr const char* kPrefix = ".work-";
 constexpr const char* kLockSuffix = ".lock";
 
+enum class Lock { held, taken, impossible };
+
 // Locks an open file without waiting, and makes sure that it still is the one with this name: who
-// removes such a file holds its lock.
-bool lock(int descriptor, const fs::path& file) {
-  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) return false;
+// removes such a file holds its lock. Impossible: see errno.
+Lock lock(int descriptor, const fs::path& file) {
+  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    return errno == EWOULDBLOCK ? Lock::taken : Lock::impossible;
+  }
   struct stat opened {};
   struct stat named {};
-  return fstat(descriptor, &opened) == 0 && stat(file.c_str(), &named) == 0 &&
-         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+  const bool same = fstat(descriptor, &opened) == 0 && stat(file.c_str(), &named) == 0 &&
+                    opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+  return same ? Lock::held : Lock::taken;
 }
 
 void remove_left_behind(const fs::path& parent) {
@@ -38,7 +43,7 @@ void remove_left_behind(const fs::path& parent) {
     if (!name.starts_with(kPrefix) || !name.ends_with(kLockSuffix)) continue;
     const int descriptor = open(entry.path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (descriptor < 0) continue;
-    if (lock(descriptor, entry.path())) {  // its owner is gone
+    if (lock(descriptor, entry.path()) == Lock::held) {  // its owner is gone
       const std::string path = entry.path().string();
       fs::remove_all(path.substr(0, path.size() - std::strlen(kLockSuffix)), ignored);
       fs::remove(entry.path(), ignored);
@@ -59,7 +64,7 @@ void bring_to_disk(const fs::path& directory) {
 FileLock::FileLock(fs::path file) : file_(std::move(file)) {
   descriptor_ = open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail_run("cannot create {}: {}", file_.string(), std::strerror(errno));
-  if (lock(descriptor_, file_)) return;
+  if (lock(descriptor_, file_) == Lock::held) return;
   close(std::exchange(descriptor_, -1));
 }
 
@@ -85,8 +90,15 @@ Workplace::Workplace(const fs::path& parent) {
                std::strerror(errno));
     }
     lock_file_ = name;
-    if (lock(lock_, lock_file_)) break;
-    close(std::exchange(lock_, -1));  // another one took it for left behind
+    const Lock result = lock(lock_, lock_file_);
+    if (result == Lock::held) break;
+    const int reason = errno;
+    if (result == Lock::impossible) unlink(name.c_str());
+    close(std::exchange(lock_, -1));  // taken: another one took it for left behind
+    if (result == Lock::impossible) {
+      fail_run("cannot lock a file in {}: {}; choose a directory on another file system",
+               parent.string(), std::strerror(reason));
+    }
   }
   const std::string lock_name = lock_file_.string();
   path_ = lock_name.substr(0, lock_name.size() - std::strlen(kLockSuffix));
@@ -105,16 +117,34 @@ Workplace::~Workplace() {
   close(lock_);
 }
 
+bool replace_in_steps(const fs::path& prepared, const fs::path& place) {
+  std::string old = place.string() + ".old-XXXXXX";
+  if (mkdtemp(old.data()) == nullptr) return false;
+  const bool aside = rename(place.c_str(), old.c_str()) == 0;
+  if (!aside || rename(prepared.c_str(), place.c_str()) != 0) {
+    const int reason = errno;
+    if (aside) {
+      rename(old.c_str(), place.c_str());
+    } else {
+      rmdir(old.c_str());
+    }
+    errno = reason;
+    return false;
+  }
+  bring_to_disk(place.parent_path());
+  rename(old.c_str(), prepared.c_str());
+  return true;
+}
+
 void put_in_place(const fs::path& prepared, const fs::path& place) {
   bring_to_disk(prepared);
   // A plain rename replaces an empty directory at most.
   int result = rename(prepared.c_str(), place.c_str());
   if (result != 0 && (errno == EEXIST || errno == ENOTEMPTY)) {
     result = renameat2(AT_FDCWD, prepared.c_str(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE);
-    if (result != 0 && errno == EINVAL) {  // some file systems cannot exchange
-      const fs::path old = prepared.string() + ".old";
-      result = rename(place.c_str(), old.c_str());
-      if (result == 0) result = rename(prepared.c_str(), place.c_str());
+    // Some file systems cannot exchange.
+    if (result != 0 && (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP)) {
+      result = replace_in_steps(prepared, place) ? 0 : -1;
     }
   }
   if (result != 0) {

@@ -45,4 +45,9 @@ class Workplace {
 /// RunError.
 void put_in_place(const std::filesystem::path& prepared, const std::filesystem::path& place);
 
+/// The same where a file system cannot exchange: the old directory stands beside `place` for a
+/// moment, as PLACE.old-XXXXXX, where nothing that is killed or cleans up can take it along. False
+/// with errno, and the old one back in its place, when that fails.
+bool replace_in_steps(const std::filesystem::path& prepared, const std::filesystem::path& place);
+
 }  // namespace syrtos::data

@@ -117,11 +117,12 @@ namespace {
 
 // Brings the samples to the network's size. Random windows are taken from the originals.
 void fit_data(ResolvedJob& resolved, const Job& job, const std::filesystem::path& cache_home) {
-  data::FitOptions options{.height = resolved.image[1],
-                           .width = resolved.image[2],
-                           .cache = job.cache,
-                           .free_memory = free_memory(),
-                           .cache_directory = cache_home / "syrtos"};
+  data::FitOptions options{
+      .height = resolved.image[1],
+      .width = resolved.image[2],
+      .cache = job.cache,
+      .free_memory = free_memory(),
+      .cache_directory = cache_home.empty() ? cache_home : cache_home / "syrtos"};
   resolved.fit = data::fit_of(resolved.data.train->info());
   if (resolved.augment.resized_crop == 0) {
     resolved.data.train = data::fit(std::move(resolved.data.train), options);
