@@ -197,6 +197,7 @@ GetResult get(const std::string& name, const GetOptions& options, Observer& obse
   // In this order: a set that another process puts there meanwhile is complete.
   if (!options.force && fs::exists(place, none) && !fs::is_empty(place, none)) {
     if (is_here(known, place)) return {.path = place, .was_there = true};
+    check_replaceable(place);
     fail_request(
         "{} exists: expected {} with {} training and {} test samples, or nothing, found something "
         "else; replace it with --force, or choose another --to DIR",
