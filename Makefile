@@ -15,8 +15,8 @@ build: setup    ## configure and build (PRESET=release|debug|asan-ubsan|tsan)
 	@cmake --build --preset $(PRESET) -j $(JOBS)
 
 demo: build     ## train LeNet-5 on MNIST
-	@build/release/syrtos data get mnist
-	build/release/syrtos train examples/mnist-lenet5.toml
+	@build/$(PRESET)/syrtos data get mnist
+	build/$(PRESET)/syrtos train examples/mnist-lenet5.toml
 
 test: build     ## build and run every test
 	ctest --preset $(PRESET)
@@ -33,6 +33,7 @@ bench: build    ## training steps side by side with PyTorch and TensorFlow (BENC
 
 bench-data: build ## input pipelines side by side with theirs, on CIFAR-10 (BENCH="--only training ...")
 	@$(if $(PEERS_PYTHON),,tools/bootstrap bench)
+	@build/release/syrtos data get cifar10
 	@python3 bench/data_load.py $(BENCH)
 
 lint: build     ## check formatting, naming and common mistakes

@@ -58,7 +58,9 @@ def note(text):
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--networks", default=",".join(INPUTS), help="comma-separated")
-    parser.add_argument("--precisions", default="f32,bf16", help="comma-separated")
+    has_bf16 = "_bf16" in machine()
+    parser.add_argument("--precisions", default="f32,bf16" if has_bf16 else "f32",
+                        help="comma-separated; bf16 where the CPU computes in it")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3.0, help="per measurement of a peer")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))

@@ -107,8 +107,14 @@ int64_t free_memory() {
   std::ifstream used_file("/sys/fs/cgroup/memory.current");
   int64_t limit = 0;
   int64_t used = 0;
-  if (limit_file >> limit && used_file >> used)
+  if (limit_file >> limit && used_file >> used) {
+    // Pages of files that nobody uses count as used but are given back when memory is wanted.
+    std::ifstream stat("/sys/fs/cgroup/memory.stat");
+    for (int64_t bytes = 0; stat >> key >> bytes;) {
+      if (key == "inactive_file") used -= bytes;
+    }
     free = std::min(free, std::max<int64_t>(limit - used, 0));
+  }
   return free;
 }
 
