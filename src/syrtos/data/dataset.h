@@ -32,7 +32,7 @@ struct Sample {
 struct Scratch {
   std::vector<uint8_t> file;    ///< encoded bytes
   std::vector<uint8_t> values;  ///< decoded ones
-  std::vector<uint8_t> row;     ///< one row of a picture on its way to a batch
+  std::vector<uint8_t> row;     ///< rows of a picture on their way to a batch
   std::vector<uint8_t> scaled;  ///< pictures brought to another size
   ResizeScratch resize;
 };

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 
@@ -208,62 +209,53 @@ Loader::Slot& Loader::oldest() {
   return *ring_.front();
 }
 
-// Works on what nobody has taken of the batch that is needed now.
-void Loader::help(Slot& slot) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (slot.taken == slot.chunks) return;
-  }
-  parallel([&](int thread, int /*threads*/) {
-    for (;;) {
-      Work work;
-      {
-        const std::lock_guard lock(mutex_);
-        if (!take(slot, work)) return;
-        ++helped_;
-      }
-      do_work(work, scratch_[static_cast<size_t>(thread)]);
-    }
-  });
+// Leaves to the threads what they have begun; the rest of the batch is for next().
+int64_t Loader::claim_rest(Slot& slot) {
+  const std::lock_guard lock(mutex_);
+  const int64_t all = slot.chunks;
+  slot.chunks = slot.taken;
+  helped_ += all - slot.taken;
+  finished_ = slot.is_done;
+  return all;
 }
 
-// Gives threads that are about to finish their chunk the time to do so. Which chunks are done.
-const std::vector<char>& Loader::wait_a_little(const Slot& slot) {
+// Gives threads that are about to finish their chunk the time to do so. Whether they have.
+bool Loader::wait_a_little(const Slot& slot) {
   std::unique_lock lock(mutex_);
   const double chunk_s = (stats_.read_s + stats_.transform_s) /
                          static_cast<double>(std::max<int64_t>(1, chunks_done_));
   const std::chrono::duration<double> patience(0.0002 + 2 * std::min(chunk_s, 0.01));
-  work_done_.wait_for(lock, patience, [&] { return slot.done == slot.chunks; });
-  finished_ = slot.is_done;
-  return finished_;
+  return work_done_.wait_for(lock, patience, [&] { return slot.done == slot.chunks; });
 }
 
-void Loader::hand_over(const Slot& slot, const std::vector<char>& is_done, const BatchView& to) {
-  const int64_t sample = static_cast<int64_t>(transform_.bytes());
-  const Batch& batch = slot.batch;
-  constexpr int64_t kSerialBelow = int64_t{1} << 17;  // bytes
-  std::mutex guard;
+void Loader::copy_chunk(const Slot& slot, int64_t chunk, const BatchView& to) const {
+  const int64_t begin = chunk * grain_;
+  const int64_t count = std::min(grain_, slot.batch.slice.count - begin);
+  const auto sample = static_cast<int64_t>(transform_.bytes());
+  std::memcpy(static_cast<std::byte*>(to.images) + begin * sample,
+              slot.images.bytes() + begin * sample, static_cast<size_t>(count * sample));
+  std::copy_n(slot.labels.begin() + begin, count, to.labels.begin() + begin);
+}
+
+template <typename Use>
+void Loader::for_each_chunk(int64_t chunks, const Use& use) {
+  std::atomic<int64_t> next = 0;
   std::exception_ptr error;
-  parallel_for(
-      slot.chunks, 1, kSerialBelow / (grain_ * sample) + 1, [&](int64_t first, int64_t last) {
-        Scratch scratch;  // allocates only for chunks that were not done
-        try {
-          for (int64_t chunk = first; chunk < last; ++chunk) {
-            if (is_done[static_cast<size_t>(chunk)] == 0) {
-              prepare(batch, chunk, to.images, to.labels.data(), scratch);
-              continue;
-            }
-            const int64_t begin = chunk * grain_;
-            const int64_t count = std::min(grain_, batch.slice.count - begin);
-            std::memcpy(static_cast<std::byte*>(to.images) + begin * sample,
-                        slot.images.bytes() + begin * sample, static_cast<size_t>(count * sample));
-            std::copy_n(slot.labels.begin() + begin, count, to.labels.begin() + begin);
-          }
-        } catch (...) {
-          const std::lock_guard lock(guard);
-          error = std::current_exception();
-        }
-      });
+  parallel([&](int thread, int /*threads*/) {
+    Times times;
+    std::exception_ptr mine;
+    try {
+      for (int64_t chunk = next++; chunk < chunks; chunk = next++) {
+        times += use(chunk, scratch_[static_cast<size_t>(thread)]);
+      }
+    } catch (...) {
+      mine = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    stats_.read_s += times.read_s;
+    stats_.transform_s += times.transform_s;
+    if (mine) error = mine;
+  });
   if (error) std::rethrow_exception(error);
 }
 
@@ -283,15 +275,29 @@ void Loader::release(Slot& slot) {
 Batch Loader::next_from_ring(const BatchView& to) {
   if (threads_.empty()) start_threads();
   Slot& slot = oldest();
-  check_room(to, slot.batch);
-  help(slot);
-  const std::vector<char>& is_done = wait_a_little(slot);
+  const Batch batch = slot.batch;
+  check_room(to, batch);
+  const int64_t chunks = claim_rest(slot);
+  // First what is ready and what nobody has begun; then what threads were working on.
+  for_each_chunk(chunks, [&](int64_t chunk, Scratch& scratch) -> Times {
+    if (chunk >= slot.chunks) return prepare(batch, chunk, to.images, to.labels.data(), scratch);
+    if (finished_[static_cast<size_t>(chunk)] != 0) copy_chunk(slot, chunk, to);
+    return {};
+  });
+  const bool in_time = wait_a_little(slot);
   {
     const std::lock_guard lock(mutex_);
+    chunks_done_ += chunks - slot.chunks;
     if (slot.error) std::rethrow_exception(slot.error);
   }
-  hand_over(slot, is_done, to);
-  const Batch batch = slot.batch;
+  for (int64_t chunk = 0; chunk < slot.chunks; ++chunk) {
+    if (finished_[static_cast<size_t>(chunk)] != 0) continue;
+    if (in_time) {
+      copy_chunk(slot, chunk, to);
+    } else {
+      prepare(batch, chunk, to.images, to.labels.data(), scratch_[0]);
+    }
+  }
   release(slot);
   return batch;
 }
@@ -299,27 +305,10 @@ Batch Loader::next_from_ring(const BatchView& to) {
 Batch Loader::next_without_prefetch(const BatchView& to) {
   const Batch batch = plan_next();
   check_room(to, batch);
-  std::mutex guard;
-  std::exception_ptr error;
   const int64_t chunks = (batch.slice.count + grain_ - 1) / grain_;
-  parallel([&](int thread, int threads) {
-    const Range range = share_of(chunks, thread, threads);
-    for (int64_t chunk = range.begin; chunk < range.end; ++chunk) {
-      Times times;
-      std::exception_ptr mine;
-      try {
-        times = prepare(batch, chunk, to.images, to.labels.data(),
-                        scratch_[static_cast<size_t>(thread)]);
-      } catch (...) {
-        mine = std::current_exception();
-      }
-      const std::lock_guard lock(guard);
-      stats_.read_s += times.read_s;
-      stats_.transform_s += times.transform_s;
-      if (mine) error = mine;
-    }
+  for_each_chunk(chunks, [&](int64_t chunk, Scratch& scratch) {
+    return prepare(batch, chunk, to.images, to.labels.data(), scratch);
   });
-  if (error) std::rethrow_exception(error);
   helped_ += chunks;
   chunks_done_ += chunks;
   return batch;

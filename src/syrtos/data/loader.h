@@ -101,6 +101,11 @@ class Loader {
   struct Times {
     double read_s = 0;
     double transform_s = 0;
+    Times& operator+=(const Times& other) {
+      read_s += other.read_s;
+      transform_s += other.transform_s;
+      return *this;
+    }
   };
 
   Batch plan_next();
@@ -109,9 +114,12 @@ class Loader {
   bool take_any(Work& work);
   void do_work(const Work& work, Scratch& scratch);
   Slot& oldest();
-  void help(Slot& slot);
-  const std::vector<char>& wait_a_little(const Slot& slot);
-  void hand_over(const Slot& slot, const std::vector<char>& is_done, const BatchView& to);
+  int64_t claim_rest(Slot& slot);
+  bool wait_a_little(const Slot& slot);
+  void copy_chunk(const Slot& slot, int64_t chunk, const BatchView& to) const;
+  /// use(chunk, scratch) -> Times on all threads of the pool.
+  template <typename Use>
+  void for_each_chunk(int64_t chunks, const Use& use);
   void release(Slot& slot);
   Times prepare(const Batch& batch, int64_t chunk, void* images, int32_t* labels,
                 Scratch& scratch) const;
@@ -126,7 +134,7 @@ class Loader {
   LoaderOptions options_;
   int64_t grain_;                 // samples that are taken at once
   std::vector<Scratch> scratch_;  // of the pool's threads
-  std::vector<char> finished_;    // chunks of the batch that is handed over
+  std::vector<char> finished_;    // chunks that were ready when their batch was asked for
 
   std::mutex mutex_;  // guards everything below
   std::condition_variable work_added_;

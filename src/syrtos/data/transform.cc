@@ -20,11 +20,17 @@ int64_t source_of(int64_t i, int64_t n, Beyond beyond) {
   return std::clamp<int64_t>(i, 0, n - 1);
 }
 
-void reverse_pixels(uint8_t* row, int64_t width, int64_t channels) {
-  uint8_t* left = row;
-  uint8_t* right = row + (width - 1) * channels;
-  for (; left < right; left += channels, right -= channels) {
-    for (int64_t c = 0; c < channels; ++c) std::swap(left[c], right[c]);
+/// A row of pixels from right to left; `to` has room for one byte more.
+void copy_flipped(const uint8_t* from, int64_t width, int64_t channels, uint8_t* to) {
+  if (channels == 3) {
+    // Four bytes at a time: the last one is put right by the next pixel. Not for the rightmost
+    // pixel, after which the row may end.
+    std::memcpy(to, from + (width - 1) * 3, 3);
+    for (int64_t x = 1; x < width; ++x) std::memcpy(to + x * 3, from + (width - 1 - x) * 3, 4);
+    return;
+  }
+  for (int64_t x = 0; x < width; ++x) {
+    std::copy_n(from + (width - 1 - x) * channels, channels, to + x * channels);
   }
 }
 
@@ -82,17 +88,23 @@ void Transform::put_bytes(const Sample& sample, const Placement& placement, void
                           Scratch& scratch) const {
   const ConvertKernels& kernels = convert_kernels();
   const int64_t row = width_ * channels_;
-  scratch.row.resize(static_cast<size_t>(row));
+  scratch.row.resize(static_cast<size_t>(2 * row + 1));
   uint8_t* moved = scratch.row.data();
+  uint8_t* flipped = moved + row;
   for (int64_t y = 0; y < height_; ++y) {
     const int64_t source = source_of(y + placement.down, height_, placement.beyond);
     const uint8_t* from = source == kNothing ? moved : sample.bytes() + source * row;
     if (source == kNothing) {
       std::memset(moved, 0, static_cast<size_t>(row));
-    } else if (placement.right != 0 || placement.flip) {
-      copy_moved(from, width_, channels_, placement.right, placement.beyond, moved);
-      if (placement.flip) reverse_pixels(moved, width_, channels_);
-      from = moved;
+    } else {
+      if (placement.right != 0) {
+        copy_moved(from, width_, channels_, placement.right, placement.beyond, moved);
+        from = moved;
+      }
+      if (placement.flip) {
+        copy_flipped(from, width_, channels_, flipped);
+        from = flipped;
+      }
     }
     if (dtype_ == DType::bf16) {
       kernels.to_bf16(from, scale_.data(), offset_.data(), row,
