@@ -257,7 +257,11 @@ TEST_F(Packs, cut_while_they_are_read_say_so) {
     pack->read(0, scratch);
     fs::resize_file(directory_ / "a.pack", left);
     for (const int64_t index : {0, 199}) {
-      EXPECT_THAT(refusal<RunError>([&] { pack->read(index, scratch); }),
+      const auto use = [&] {
+        pack->read(index, scratch);
+        pack->check();
+      };
+      EXPECT_THAT(refusal<RunError>(use),
                   HasSubstr(fmt::format("expected {} bytes, found {}: it was cut", size, left)));
     }
     EXPECT_THROW(pack->check(), RunError);

@@ -30,10 +30,10 @@ struct Sample {
 
 /// Memory that a reader uses over and over: after the largest sample nothing is allocated.
 struct Scratch {
-  std::vector<uint8_t> file;    ///< encoded bytes
-  std::vector<uint8_t> values;  ///< decoded ones
-  std::vector<uint8_t> row;     ///< rows of a picture on their way to a batch
-  std::vector<uint8_t> scaled;  ///< pictures brought to another size
+  std::vector<uint8_t> file;      ///< encoded bytes
+  std::vector<uint8_t> values;    ///< decoded ones
+  std::vector<uint8_t> arranged;  ///< moved and mirrored on their way to a batch
+  std::vector<uint8_t> scaled;    ///< pictures brought to another size
   ResizeScratch resize;
 };
 

@@ -21,19 +21,15 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Chunks of some 50 microseconds: small next to a step, large next to taking one.
+// Chunks of some 10 microseconds: small next to a step, large next to taking one.
 int64_t grain_for(const Transform& transform, int64_t batch) {
-  constexpr int64_t kElements = 32768;
+  constexpr int64_t kElements = 16384;
   return std::clamp<int64_t>(kElements / transform.elements(), 1, std::max<int64_t>(1, batch / 2));
 }
 
 int threads_of(const LoaderOptions& options) {
+  if (options.prefetch == 0) return 0;
   return options.threads > 0 ? options.threads : thread_count();
-}
-
-void check_room(const BatchView& to, const Batch& batch) {
-  SYRTOS_CHECK(static_cast<int64_t>(to.labels.size()) >= batch.slice.count, "{} for {}",
-               to.labels.size(), batch.slice.count);
 }
 
 }  // namespace
@@ -44,9 +40,8 @@ Loader::Loader(const Dataset& data, const Transform& transform, const LoaderOpti
       options_(options),
       grain_(grain_for(transform, options.batch)),
       scratch_(static_cast<size_t>(thread_count())),
-      // Each thread may keep one batch from being used again while it has no core.
-      slots_(options.prefetch > 0 ? static_cast<size_t>(options.prefetch + threads_of(options))
-                                  : 0) {
+      // One is lent, and each thread may keep one from being used again while it has no core.
+      slots_(static_cast<size_t>(std::max(1, options.prefetch) + threads_of(options) + 1)) {
   SYRTOS_CHECK(data.size() > 0 && options.batch > 0, "{} {}", data.size(), options.batch);
   for (Slot& slot : slots_) {
     slot.images = Buffer(transform.bytes() * static_cast<size_t>(options.batch), "batches");
@@ -60,31 +55,27 @@ Loader::~Loader() { stop_threads(); }
 void Loader::seek(int64_t epoch, int64_t used) {
   stop_threads();
   ring_.clear();
+  lent_ = nullptr;
   free_.clear();
   for (Slot& slot : slots_) free_.push_back(&slot);
   epoch_ = epoch;
   used_ = used;
 }
 
-Batch Loader::plan_next() {
+bool Loader::plan_slot() {
+  if (static_cast<int>(ring_.size()) == std::max(1, options_.prefetch)) return false;
+  SYRTOS_CHECK(!free_.empty(), "more batches are abandoned than there are threads");
   if (steps_left(data_.size(), used_, options_.batch, options_.shard.workers, options_.remainder) ==
       0) {
     ++epoch_;
     used_ = 0;
   }
-  const Batch batch = {
-      epoch_, slice_of(data_.size(), used_, options_.batch, options_.shard, options_.remainder)};
-  used_ = batch.slice.used;
-  return batch;
-}
-
-bool Loader::plan_slot() {
-  if (static_cast<int>(ring_.size()) == options_.prefetch) return false;
-  SYRTOS_CHECK(!free_.empty(), "more batches are abandoned than there are threads");
   Slot* slot = free_.front();
   free_.pop_front();
-  slot->batch = plan_next();
-  slot->chunks = (slot->batch.slice.count + grain_ - 1) / grain_;
+  slot->epoch = epoch_;
+  slot->slice = slice_of(data_.size(), used_, options_.batch, options_.shard, options_.remainder);
+  used_ = slot->slice.used;
+  slot->chunks = (slot->slice.count + grain_ - 1) / grain_;
   slot->taken = slot->done = 0;
   slot->is_done.assign(static_cast<size_t>(slot->chunks), 0);
   slot->abandoned = false;
@@ -109,25 +100,24 @@ bool Loader::take_any(Work& work) {
   return false;
 }
 
-Loader::Times Loader::prepare(const Batch& batch, int64_t chunk, void* images, int32_t* labels,
-                              Scratch& scratch) const {
-  const Permutation order(data_.size(), options_.seed, batch.epoch);
+Loader::Times Loader::prepare(Slot& slot, int64_t chunk, Scratch& scratch) const {
+  const Permutation order(data_.size(), options_.seed, slot.epoch);
   const int64_t begin = chunk * grain_;
-  const int64_t end = std::min(begin + grain_, batch.slice.count);
+  const int64_t end = std::min(begin + grain_, slot.slice.count);
   Times times;
   for (int64_t n = begin; n < end; ++n) {
     const auto start = Clock::now();
-    const int64_t position = (batch.slice.first + n) % data_.size();
+    const int64_t position = (slot.slice.first + n) % data_.size();
     const int64_t index = options_.training ? order[position] : position;
     const Sample sample = data_.read(index, scratch);
     const auto middle = Clock::now();
-    void* to = static_cast<std::byte*>(images) + static_cast<size_t>(n) * transform_.bytes();
+    void* to = slot.images.bytes() + static_cast<size_t>(n) * transform_.bytes();
     if (options_.training) {
-      transform_.apply(sample, SampleKey{options_.seed, batch.epoch, index}, to, scratch);
+      transform_.apply(sample, SampleKey{options_.seed, slot.epoch, index}, to, scratch);
     } else {
       transform_.apply(sample, options_.view, to, scratch);
     }
-    labels[n] = sample.label;
+    slot.labels[static_cast<size_t>(n)] = sample.label;
     times.read_s += std::chrono::duration<double>(middle - start).count();
     times.transform_s += seconds_since(middle);
   }
@@ -140,7 +130,7 @@ void Loader::do_work(const Work& work, Scratch& scratch) {
   Times times;
   std::exception_ptr error;
   try {
-    times = prepare(slot.batch, work.chunk, slot.images.data(), slot.labels.data(), scratch);
+    times = prepare(slot, work.chunk, scratch);
   } catch (...) {
     error = std::current_exception();
   }
@@ -209,43 +199,15 @@ Loader::Slot& Loader::oldest() {
   return *ring_.front();
 }
 
-// Leaves to the threads what they have begun; the rest of the batch is for next().
-int64_t Loader::claim_rest(Slot& slot) {
-  const std::lock_guard lock(mutex_);
-  const int64_t all = slot.chunks;
-  slot.chunks = slot.taken;
-  helped_ += all - slot.taken;
-  finished_ = slot.is_done;
-  return all;
-}
-
-// Gives threads that are about to finish their chunk the time to do so. Whether they have.
-bool Loader::wait_a_little(const Slot& slot) {
-  std::unique_lock lock(mutex_);
-  const double chunk_s = (stats_.read_s + stats_.transform_s) /
-                         static_cast<double>(std::max<int64_t>(1, chunks_done_));
-  const std::chrono::duration<double> patience(0.0002 + 2 * std::min(chunk_s, 0.01));
-  return work_done_.wait_for(lock, patience, [&] { return slot.done == slot.chunks; });
-}
-
-void Loader::copy_chunk(const Slot& slot, int64_t chunk, const BatchView& to) const {
-  const int64_t begin = chunk * grain_;
-  const int64_t count = std::min(grain_, slot.batch.slice.count - begin);
-  const auto sample = static_cast<int64_t>(transform_.bytes());
-  std::memcpy(static_cast<std::byte*>(to.images) + begin * sample,
-              slot.images.bytes() + begin * sample, static_cast<size_t>(count * sample));
-  std::copy_n(slot.labels.begin() + begin, count, to.labels.begin() + begin);
-}
-
 template <typename Use>
-void Loader::for_each_chunk(int64_t chunks, const Use& use) {
-  std::atomic<int64_t> next = 0;
+void Loader::for_each_chunk(int64_t begin, int64_t end, const Use& use) {
+  std::atomic<int64_t> next = begin;
   std::exception_ptr error;
   parallel([&](int thread, int /*threads*/) {
     Times times;
     std::exception_ptr mine;
     try {
-      for (int64_t chunk = next++; chunk < chunks; chunk = next++) {
+      for (int64_t chunk = next++; chunk < end; chunk = next++) {
         times += use(chunk, scratch_[static_cast<size_t>(thread)]);
       }
     } catch (...) {
@@ -259,68 +221,87 @@ void Loader::for_each_chunk(int64_t chunks, const Use& use) {
   if (error) std::rethrow_exception(error);
 }
 
-void Loader::release(Slot& slot) {
+// Leaves to the threads what they have begun of the batch that is needed now, and does the rest.
+void Loader::finish(Slot& slot) {
+  int64_t all = 0;
   {
     const std::lock_guard lock(mutex_);
-    ring_.pop_front();
-    if (slot.done == slot.chunks) {
-      free_.push_back(&slot);
-    } else {
-      slot.abandoned = true;  // whoever finishes its last chunk frees it
-    }
+    all = slot.chunks;
+    slot.chunks = slot.taken;
+    helped_ += all - slot.taken;
+    chunks_done_ += all - slot.taken;
   }
-  work_added_.notify_all();
+  if (slot.chunks == all) return;
+  for_each_chunk(slot.chunks, all,
+                 [&](int64_t chunk, Scratch& scratch) { return prepare(slot, chunk, scratch); });
 }
 
-Batch Loader::next_from_ring(const BatchView& to) {
-  if (threads_.empty()) start_threads();
-  Slot& slot = oldest();
-  const Batch batch = slot.batch;
-  check_room(to, batch);
-  const int64_t chunks = claim_rest(slot);
-  // First what is ready and what nobody has begun; then what threads were working on.
-  for_each_chunk(chunks, [&](int64_t chunk, Scratch& scratch) -> Times {
-    if (chunk >= slot.chunks) return prepare(batch, chunk, to.images, to.labels.data(), scratch);
-    if (finished_[static_cast<size_t>(chunk)] != 0) copy_chunk(slot, chunk, to);
+// Gives threads that are about to finish their chunk the time to do so. Whether they have.
+bool Loader::wait_a_little(const Slot& slot) {
+  std::unique_lock lock(mutex_);
+  const double chunk_s = (stats_.read_s + stats_.transform_s) /
+                         static_cast<double>(std::max<int64_t>(1, chunks_done_));
+  const std::chrono::duration<double> patience(0.0001 + 2 * std::min(chunk_s, 0.01));
+  const bool done = work_done_.wait_for(lock, patience, [&] { return slot.done == slot.chunks; });
+  if (slot.error) std::rethrow_exception(slot.error);
+  return done;
+}
+
+// The same batch in another place, without what threads have begun and do not get to finish.
+Loader::Slot& Loader::rescue(Slot& slot) {
+  Slot* other = nullptr;
+  std::vector<char> is_done;
+  {
+    const std::lock_guard lock(mutex_);
+    other = free_.front();
+    free_.pop_front();
+    is_done = slot.is_done;
+  }
+  other->epoch = slot.epoch;
+  other->slice = slot.slice;
+  const auto all = static_cast<int64_t>(is_done.size());
+  for_each_chunk(0, all, [&](int64_t chunk, Scratch& scratch) -> Times {
+    // What next() did itself is not noted as done, but it is.
+    if (chunk < slot.chunks && is_done[static_cast<size_t>(chunk)] == 0) {
+      return prepare(*other, chunk, scratch);
+    }
+    const int64_t begin = chunk * grain_;
+    const int64_t count = std::min(grain_, slot.slice.count - begin);
+    const auto sample = static_cast<int64_t>(transform_.bytes());
+    std::memcpy(other->images.bytes() + begin * sample, slot.images.bytes() + begin * sample,
+                static_cast<size_t>(count * sample));
+    std::copy_n(slot.labels.begin() + begin, count, other->labels.begin() + begin);
     return {};
   });
-  const bool in_time = wait_a_little(slot);
-  {
-    const std::lock_guard lock(mutex_);
-    chunks_done_ += chunks - slot.chunks;
-    if (slot.error) std::rethrow_exception(slot.error);
-  }
-  for (int64_t chunk = 0; chunk < slot.chunks; ++chunk) {
-    if (finished_[static_cast<size_t>(chunk)] != 0) continue;
-    if (in_time) {
-      copy_chunk(slot, chunk, to);
-    } else {
-      prepare(batch, chunk, to.images, to.labels.data(), scratch_[0]);
-    }
-  }
-  release(slot);
-  return batch;
-}
-
-Batch Loader::next_without_prefetch(const BatchView& to) {
-  const Batch batch = plan_next();
-  check_room(to, batch);
-  const int64_t chunks = (batch.slice.count + grain_ - 1) / grain_;
-  for_each_chunk(chunks, [&](int64_t chunk, Scratch& scratch) {
-    return prepare(batch, chunk, to.images, to.labels.data(), scratch);
-  });
-  helped_ += chunks;
-  chunks_done_ += chunks;
-  return batch;
-}
-
-Batch Loader::next(const BatchView& to) {
-  SYRTOS_CHECK(to.dtype == transform_.dtype(), "{}", to_string(to.dtype));
-  const Batch batch = options_.prefetch > 0 ? next_from_ring(to) : next_without_prefetch(to);
   const std::lock_guard lock(mutex_);
+  if (slot.done == slot.chunks) {
+    free_.push_back(&slot);
+  } else {
+    slot.abandoned = true;  // whoever finishes its last chunk frees it
+  }
+  return *other;
+}
+
+Batch Loader::next() {
+  if (threads_.empty() && options_.prefetch > 0) start_threads();
+  if (lent_ != nullptr) {
+    {
+      const std::lock_guard lock(mutex_);
+      free_.push_back(lent_);
+      lent_ = nullptr;
+    }
+    work_added_.notify_all();
+  }
+  Slot& slot = oldest();
+  finish(slot);
+  Slot& whole = wait_a_little(slot) ? slot : rescue(slot);
+  const std::lock_guard lock(mutex_);
+  ring_.pop_front();
+  lent_ = &whole;
   stats_.batches += 1;
-  stats_.samples += batch.slice.count;
-  return batch;
+  stats_.samples += whole.slice.count;
+  return {whole.epoch, whole.slice, whole.images.data(),
+          std::span(whole.labels).first(static_cast<size_t>(whole.slice.count))};
 }
 
 int64_t Loader::bytes() const {

@@ -15,14 +15,6 @@
 
 namespace syrtos::data {
 
-/// Where a batch goes: the memory that the first layer reads, samples one after the other, and one
-/// label for each.
-struct BatchView {
-  void* images = nullptr;
-  DType dtype = DType::f32;
-  std::span<int32_t> labels;
-};
-
 struct LoaderOptions {
   int64_t batch = 64;
   uint64_t seed = 1;     ///< of order and augmentation
@@ -34,10 +26,13 @@ struct LoaderOptions {
   int threads = 0;   ///< that prepare them; 0: as many as the pool has
 };
 
-/// One batch: which part of the epoch it is.
+/// One batch: which part of the epoch it is, and its samples, one after the other in the type and
+/// layout that the first layer reads, with a label for each. The memory is the loader's.
 struct Batch {
   int64_t epoch = 0;
   Slice slice;
+  void* images = nullptr;
+  std::span<const int32_t> labels;
 };
 
 /// Where the pipeline's time went since it was last asked.
@@ -55,7 +50,8 @@ struct LoaderStats {
 ///   positions   slice_of() and Permutation say which samples come next: plain functions
 ///   samples     threads take a few samples at a time, oldest batch first, and put each straight
 ///               into its place in a batch
-///   batches     a ring of them, allocated once; when it is full, the threads sleep
+///   batches     a ring of them, allocated once; when it is full, the threads sleep; a step reads
+///               its batch where it is
 ///
 /// The threads run at idle priority: they use cores that computing leaves alone and never slow it
 /// down. What they did not get done by the time a batch is asked for is done by next() itself on
@@ -71,10 +67,10 @@ class Loader {
 
   /// Goes to a place in the run; what was prepared for another is thrown away.
   void seek(int64_t epoch, int64_t used);
-  /// Puts the next batch into `to`, which has room for its samples; the last one of an epoch may be
-  /// shorter than the others, and epochs follow each other without end. Blocks; throws RunError
-  /// when a sample cannot be read.
-  Batch next(const BatchView& to);
+  /// The next batch, there until the following call. The last one of an epoch may be shorter than
+  /// the others; epochs follow each other without end. Blocks; throws RunError when a sample cannot
+  /// be read.
+  Batch next();
 
   LoaderStats take_stats();
   /// Memory of the ring.
@@ -85,7 +81,8 @@ class Loader {
   struct Slot {
     Buffer images;
     std::vector<int32_t> labels;
-    Batch batch;
+    int64_t epoch = 0;
+    Slice slice;
     int64_t chunks = 0;  // of the batch
     int64_t taken = 0;   // chunks that somebody works on or has done
     int64_t done = 0;
@@ -108,33 +105,27 @@ class Loader {
     }
   };
 
-  Batch plan_next();
   bool plan_slot();
   static bool take(Slot& slot, Work& work);
   bool take_any(Work& work);
   void do_work(const Work& work, Scratch& scratch);
   Slot& oldest();
-  int64_t claim_rest(Slot& slot);
+  void finish(Slot& slot);
   bool wait_a_little(const Slot& slot);
-  void copy_chunk(const Slot& slot, int64_t chunk, const BatchView& to) const;
-  /// use(chunk, scratch) -> Times on all threads of the pool.
+  Slot& rescue(Slot& slot);
+  /// use(chunk, scratch) -> Times for chunks begin .. end - 1, on all threads of the pool.
   template <typename Use>
-  void for_each_chunk(int64_t chunks, const Use& use);
-  void release(Slot& slot);
-  Times prepare(const Batch& batch, int64_t chunk, void* images, int32_t* labels,
-                Scratch& scratch) const;
+  void for_each_chunk(int64_t begin, int64_t end, const Use& use);
+  Times prepare(Slot& slot, int64_t chunk, Scratch& scratch) const;
   void prefetch_thread();
   void start_threads();
   void stop_threads();
-  Batch next_without_prefetch(const BatchView& to);
-  Batch next_from_ring(const BatchView& to);
 
   const Dataset& data_;
   const Transform& transform_;
   LoaderOptions options_;
   int64_t grain_;                 // samples that are taken at once
   std::vector<Scratch> scratch_;  // of the pool's threads
-  std::vector<char> finished_;    // chunks that were ready when their batch was asked for
 
   std::mutex mutex_;  // guards everything below
   std::condition_variable work_added_;
@@ -144,6 +135,7 @@ class Loader {
   std::vector<Slot> slots_;
   std::deque<Slot*> free_;
   std::deque<Slot*> ring_;  // oldest first
+  Slot* lent_ = nullptr;    // what next() returned last
   bool stopping_ = false;
   std::exception_ptr failure_;  // of a thread, other than with a sample
   LoaderStats stats_;

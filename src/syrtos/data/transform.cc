@@ -20,7 +20,7 @@ int64_t source_of(int64_t i, int64_t n, Beyond beyond) {
   return std::clamp<int64_t>(i, 0, n - 1);
 }
 
-/// A row of pixels from right to left; `to` has room for one byte more.
+/// A row of pixels from right to left. One byte after `to` is written too: the next row's.
 void copy_flipped(const uint8_t* from, int64_t width, int64_t channels, uint8_t* to) {
   if (channels == 3) {
     // Four bytes at a time: the last one is put right by the next pixel. Not for the rightmost
@@ -84,34 +84,44 @@ Transform::Transform(const DatasetInfo& from, const Shape& to, const Normalizati
   }
 }
 
+// The picture as placed, still in bytes; where it lies already if it stays as it is.
+const uint8_t* Transform::arrange(const Sample& sample, const Placement& placement,
+                                  Scratch& scratch) const {
+  if (placement.down == 0 && placement.right == 0 && !placement.flip) return sample.bytes();
+  const int64_t row = width_ * channels_;
+  scratch.arranged.resize(static_cast<size_t>((height_ + 1) * row + 1));
+  uint8_t* moved = scratch.arranged.data() + height_ * row;  // one row, before it is flipped
+  for (int64_t y = 0; y < height_; ++y) {
+    uint8_t* to = scratch.arranged.data() + y * row;
+    const int64_t source = source_of(y + placement.down, height_, placement.beyond);
+    if (source == kNothing) {
+      std::memset(to, 0, static_cast<size_t>(row));
+      continue;
+    }
+    const uint8_t* from = sample.bytes() + source * row;
+    if (placement.right != 0) {
+      uint8_t* target = placement.flip ? moved : to;
+      copy_moved(from, width_, channels_, placement.right, placement.beyond, target);
+      from = target;
+    }
+    if (placement.flip) {
+      copy_flipped(from, width_, channels_, to);
+    } else if (placement.right == 0) {
+      std::memcpy(to, from, static_cast<size_t>(row));
+    }
+  }
+  return scratch.arranged.data();
+}
+
 void Transform::put_bytes(const Sample& sample, const Placement& placement, void* to,
                           Scratch& scratch) const {
   const ConvertKernels& kernels = convert_kernels();
+  const uint8_t* from = arrange(sample, placement, scratch);
   const int64_t row = width_ * channels_;
-  scratch.row.resize(static_cast<size_t>(2 * row + 1));
-  uint8_t* moved = scratch.row.data();
-  uint8_t* flipped = moved + row;
-  for (int64_t y = 0; y < height_; ++y) {
-    const int64_t source = source_of(y + placement.down, height_, placement.beyond);
-    const uint8_t* from = source == kNothing ? moved : sample.bytes() + source * row;
-    if (source == kNothing) {
-      std::memset(moved, 0, static_cast<size_t>(row));
-    } else {
-      if (placement.right != 0) {
-        copy_moved(from, width_, channels_, placement.right, placement.beyond, moved);
-        from = moved;
-      }
-      if (placement.flip) {
-        copy_flipped(from, width_, channels_, flipped);
-        from = flipped;
-      }
-    }
-    if (dtype_ == DType::bf16) {
-      kernels.to_bf16(from, scale_.data(), offset_.data(), row,
-                      static_cast<uint16_t*>(to) + y * row);
-    } else {
-      kernels.to_f32(from, scale_.data(), offset_.data(), row, static_cast<float*>(to) + y * row);
-    }
+  if (dtype_ == DType::bf16) {
+    kernels.to_bf16(from, scale_.data(), offset_.data(), height_, row, static_cast<uint16_t*>(to));
+  } else {
+    kernels.to_f32(from, scale_.data(), offset_.data(), height_, row, static_cast<float*>(to));
   }
 }
 

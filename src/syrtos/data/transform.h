@@ -27,6 +27,7 @@ class Transform {
 
  private:
   Sample scaled(const Sample& sample, const SampleKey& key, Scratch& scratch) const;
+  const uint8_t* arrange(const Sample& sample, const Placement& placement, Scratch& scratch) const;
   void put_bytes(const Sample& sample, const Placement& placement, void* to,
                  Scratch& scratch) const;
   void put_floats(const Sample& sample, const Placement& placement, void* to) const;

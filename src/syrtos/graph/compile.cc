@@ -278,7 +278,7 @@ class Compiler {
     for (ValueId id = 0; id < static_cast<ValueId>(values_.size()); ++id) {
       const bool named = id < static_cast<ValueId>(graph_.values().size());
       Program::Placed placed{named ? graph_.value(id).name : "", state(id).type, state(id).layout,
-                             nullptr};
+                             nullptr, state(id).root};
       const ValueId root = state(id).root;
       const auto block = block_of.find(root);
       placed.data =

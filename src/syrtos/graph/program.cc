@@ -19,20 +19,32 @@ double seconds_since(Clock::time_point start) {
 
 float load(const Program::Placed& value, int64_t offset) {
   switch (value.type.dtype) {
-    case DType::f32: return static_cast<const float*>(value.data)[offset];
-    case DType::bf16: return static_cast<float>(static_cast<const BFloat16*>(value.data)[offset]);
-    case DType::s32: return static_cast<float>(static_cast<const int32_t*>(value.data)[offset]);
-    case DType::u8: return static_cast<float>(static_cast<const uint8_t*>(value.data)[offset]);
+    case DType::f32:
+      return static_cast<const float*>(value.data)[offset];
+    case DType::bf16:
+      return static_cast<float>(static_cast<const BFloat16*>(value.data)[offset]);
+    case DType::s32:
+      return static_cast<float>(static_cast<const int32_t*>(value.data)[offset]);
+    case DType::u8:
+      return static_cast<float>(static_cast<const uint8_t*>(value.data)[offset]);
   }
   return 0;
 }
 
 void store(const Program::Placed& value, int64_t offset, float element) {
   switch (value.type.dtype) {
-    case DType::f32: static_cast<float*>(value.data)[offset] = element; break;
-    case DType::bf16: static_cast<BFloat16*>(value.data)[offset] = BFloat16(element); break;
-    case DType::s32: static_cast<int32_t*>(value.data)[offset] = static_cast<int32_t>(element); break;
-    case DType::u8: static_cast<uint8_t*>(value.data)[offset] = static_cast<uint8_t>(element); break;
+    case DType::f32:
+      static_cast<float*>(value.data)[offset] = element;
+      break;
+    case DType::bf16:
+      static_cast<BFloat16*>(value.data)[offset] = BFloat16(element);
+      break;
+    case DType::s32:
+      static_cast<int32_t*>(value.data)[offset] = static_cast<int32_t>(element);
+      break;
+    case DType::u8:
+      static_cast<uint8_t*>(value.data)[offset] = static_cast<uint8_t>(element);
+      break;
   }
 }
 
@@ -92,6 +104,21 @@ const Program::Item* Program::find_non_finite(const ops::Step& step) {
     }
   }
   return nullptr;
+}
+
+void Program::move_input(std::string_view name, void* data) {
+  const ValueId root = input(name).root;
+  if (placed(root).data == data) return;
+  for (Item& item : items_) {
+    for (size_t i = 0; i < item.inputs.size(); ++i) {
+      if (item.inputs[i] != kNone && placed(item.inputs[i]).root == root) {
+        item.kernel->move_input(i, data);
+      }
+    }
+  }
+  for (Placed& value : values_) {
+    if (value.root == root) value.data = data;
+  }
 }
 
 const Program::Placed& Program::input(std::string_view name) const {

@@ -43,6 +43,7 @@ class Program {
     TensorType type;
     ops::Layout layout;
     void* data = nullptr;
+    ValueId root = kNone;  ///< the value whose memory it is: itself, or what it is a view of
   };
 
   PhaseTimes run(const ops::Step& step, GradientListener* listener = nullptr);
@@ -51,6 +52,9 @@ class Program {
   void set_input(std::string_view name, const Tensor& plain);
   /// The memory of an input, for whoever fills batches in place, in its type and layout.
   const Placed& input(std::string_view name) const;
+  /// Reads an input from memory of the caller's, in the input's type and layout, from now on: so
+  /// batches need not be copied. Allocates nothing.
+  void move_input(std::string_view name, void* data);
   Tensor read(std::string_view name) const;
   float read_scalar(std::string_view name) const;
 

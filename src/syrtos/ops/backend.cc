@@ -4,6 +4,10 @@
 
 namespace syrtos::ops {
 
+void Kernel::move_input(size_t input, void* /*address*/) {
+  SYRTOS_CHECK(false, "{}: input {} cannot move", implementation(), input);
+}
+
 size_t Layout::bytes(const TensorType& type) const {
   SYRTOS_CHECK(kind != Kind::any, "a layout that is not decided has no size");
   if (kind == Kind::opaque) return opaque->bytes(type.dtype);

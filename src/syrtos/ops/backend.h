@@ -63,6 +63,9 @@ class Kernel {
   /// Called once. Addresses stay valid as long as the kernel; nullptr for an absent value.
   virtual void bind(std::span<void* const> inputs, std::span<void* const> outputs,
                     void* scratch) = 0;
+  /// Reads one of its inputs from another address from now on. Allocates nothing. Only for kernels
+  /// that read what a program is given, such as images.
+  virtual void move_input(size_t input, void* address);
   virtual void run(const Step& step) = 0;
   /// What computes it, "brg_conv_fwd:avx512_core" or "native:avx512".
   virtual std::string implementation() const { return "native"; }

@@ -102,12 +102,14 @@ bool run_over(NetworkProgram& network, const TestData& test, const View& view,
                        .prefetch = test.prefetch});
   for (int64_t done = 0; done < test.data.size();) {
     if (should_stop && should_stop()) return false;
-    const data::Batch batch = loader.next(network.inputs());
+    const data::Batch batch = loader.next();
+    network.use(batch);
     network.program().run({});
     const auto values = static_cast<size_t>(batch.slice.count * network.classes());
     use(done, network.logits().first(values));
     done += batch.slice.count;
   }
+  network.use_own_images();  // the loader's are gone
   return true;
 }
 

@@ -38,14 +38,19 @@ NetworkProgram::NetworkProgram(const graph::Graph& graph, ops::Backend& backend,
   batch_ = logits.type.shape[0];
   classes_ = logits.type.shape[1];
   logits_ = static_cast<const float*>(logits.data);
+  own_images_ = images.data;
 }
 
-data::BatchView NetworkProgram::inputs() const {
-  const graph::Program::Placed& images = program_->input("images");
-  const graph::Program::Placed& labels = program_->input("labels");
-  return {images.data,
-          images.type.dtype,
-          {static_cast<int32_t*>(labels.data), static_cast<size_t>(batch_)}};
+void NetworkProgram::use(const data::Batch& batch) {
+  SYRTOS_CHECK(batch.slice.count <= batch_, "{} samples for {}", batch.slice.count, batch_);
+  program_->move_input("images", batch.images);
+  std::copy(batch.labels.begin(), batch.labels.end(),
+            static_cast<int32_t*>(program_->input("labels").data));
+}
+
+void* NetworkProgram::use_own_images() {
+  program_->move_input("images", own_images_);
+  return own_images_;
 }
 
 std::span<const float> NetworkProgram::logits() const {

@@ -22,8 +22,12 @@ class NetworkProgram {
   const graph::Program& program() const { return *program_; }
   int64_t batch() const { return batch_; }
   int64_t classes() const { return classes_; }
-  /// The memory of the inputs; a batch is filled in place.
-  data::BatchView inputs() const;
+  /// Of the images it takes.
+  DType dtype() const { return program_->input("images").type.dtype; }
+  /// The next run is on this batch, where it is; its labels are copied.
+  void use(const data::Batch& batch);
+  /// The next runs are on the program's own memory for one batch of images.
+  void* use_own_images();
   /// [batch, classes] of the last run.
   std::span<const float> logits() const;
   float loss() const { return program_->read_scalar("loss"); }
@@ -33,6 +37,7 @@ class NetworkProgram {
   int64_t batch_ = 0;
   int64_t classes_ = 0;
   const float* logits_ = nullptr;
+  void* own_images_ = nullptr;
 };
 
 /// A network ready to train, to evaluate, or both: the programs share their parameters.

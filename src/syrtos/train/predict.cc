@@ -88,7 +88,7 @@ void Predictor::put(const data::Sample& sample) {
   const data::DatasetInfo like{
       .channels = sample.channels, .height = sample.height, .width = sample.width};
   const data::Transform transform(like, image, description_.normalization, {}, precision_.dtype);
-  transform.apply(sample, data::Placement{}, network_->evaluation().inputs().images, scratch_);
+  transform.apply(sample, data::Placement{}, network_->evaluation().use_own_images(), scratch_);
 }
 
 // A picture of any size and colour, brought to the network's as the training data was.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <map>
 #include <numeric>
 
@@ -86,8 +87,12 @@ class Probe {
     const Shape image = {options.channels, options.height, options.width};
     const data::RandomDataset data(options.batch, image, options.classes, 1);
     const data::Transform transform(data.info(), image, {{0}, {1}}, {}, options.dtype);
-    data::Loader(data, transform, {.batch = options.batch, .training = false, .prefetch = 0})
-        .next(network_.training().inputs());
+    data::Loader loader(data, transform,
+                        {.batch = options.batch, .training = false, .prefetch = 0});
+    const data::Batch batch = loader.next();
+    network_.training().use(batch);
+    std::memcpy(network_.training().use_own_images(), batch.images,
+                transform.bytes() * static_cast<size_t>(options.batch));
   }
 
   Network network_;

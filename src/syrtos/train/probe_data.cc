@@ -47,16 +47,13 @@ DataProbeResult probe_data(const DataProbeOptions& options, const CpuInfo& cpu,
                        .seed = static_cast<uint64_t>(job.job.seed),
                        .remainder = job.remainder,
                        .prefetch = static_cast<int>(job.job.prefetch)});
-  const Buffer images(transform.bytes() * static_cast<size_t>(job.job.batch), "a batch");
-  std::vector<int32_t> labels(static_cast<size_t>(job.job.batch));
-  const data::BatchView to{images.data(), job.precision.dtype, labels};
 
   auto start = Clock::now();
-  while (!should_stop() && seconds_since(start) < 1 && loader.next(to).epoch == 0) {
+  while (!should_stop() && seconds_since(start) < 1 && loader.next().epoch == 0) {
   }
   loader.take_stats();
   start = Clock::now();
-  while (!should_stop() && seconds_since(start) < options.seconds) loader.next(to);
+  while (!should_stop() && seconds_since(start) < options.seconds) loader.next();
   const double seconds = seconds_since(start);
   const data::LoaderStats stats = loader.take_stats();
   const auto samples = static_cast<double>(std::max<int64_t>(1, stats.samples));

@@ -172,10 +172,10 @@ void Trainer::train_step() {
   NetworkProgram& training = network_.training(samples);
   Watch watch;
 
-  const data::BatchView inputs = training.inputs();
-  const data::Batch batch = loader_.next(inputs);
+  const data::Batch batch = loader_.next();
   SYRTOS_CHECK(batch.epoch == position_.epoch && batch.slice.count == samples, "{} {}", batch.epoch,
                batch.slice.count);
+  training.use(batch);
   seconds_.load += watch.lap();
 
   learning_rate_ = optim::learning_rate(schedule_, position_.step);
@@ -183,7 +183,7 @@ void Trainer::train_step() {
   const float loss = training.loss();
   check_loss(training, loss);
   position_.loss_sum += static_cast<double>(loss) * static_cast<double>(samples);
-  position_.correct += count_correct(training.logits(), inputs.labels);
+  position_.correct += count_correct(training.logits(), batch.labels);
   position_.samples += samples;
   seconds_.forward += times.forward_s;
   seconds_.backward += watch.lap() - times.forward_s;

@@ -25,10 +25,14 @@ std::string version() {
 
 memory::data_type data_type(DType dtype) {
   switch (dtype) {
-    case DType::f32: return memory::data_type::f32;
-    case DType::bf16: return memory::data_type::bf16;
-    case DType::s32: return memory::data_type::s32;
-    case DType::u8: return memory::data_type::u8;
+    case DType::f32:
+      return memory::data_type::f32;
+    case DType::bf16:
+      return memory::data_type::bf16;
+    case DType::s32:
+      return memory::data_type::s32;
+    case DType::u8:
+      return memory::data_type::u8;
   }
   return memory::data_type::undef;
 }
@@ -95,12 +99,18 @@ void PrimitiveKernel::bind(std::span<void* const> inputs, std::span<void* const>
   }
 }
 
+void PrimitiveKernel::move_input(size_t input, void* address) {
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    if (arguments_[i].source == Source::input && arguments_[i].index == input) {
+      memories_[i].set_data_handle(address);
+    }
+  }
+}
+
 void PrimitiveKernel::run(const Step& /*step*/) {
-  const dnnl_status_t status =
-      dnnl_primitive_execute(primitive_.get(), engine_->stream.get(),
-                             static_cast<int>(bound_.size()), bound_.data());
-  SYRTOS_CHECK(status == dnnl_success, "{}: status {}", implementation_,
-               static_cast<int>(status));
+  const dnnl_status_t status = dnnl_primitive_execute(
+      primitive_.get(), engine_->stream.get(), static_cast<int>(bound_.size()), bound_.data());
+  SYRTOS_CHECK(status == dnnl_success, "{}: status {}", implementation_, static_cast<int>(status));
 }
 
 }  // namespace syrtos::ops::onednn

@@ -44,6 +44,7 @@ class PrimitiveKernel : public Kernel {
                   std::string implementation, std::vector<Argument> arguments);
 
   void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override;
+  void move_input(size_t input, void* address) override;
   void run(const Step& step) override;
   std::string implementation() const override { return implementation_; }
 

@@ -34,6 +34,7 @@ class FunctionKernel : public Kernel {
     operands_.outputs.assign(outputs.begin(), outputs.end());
     operands_.scratch = scratch;
   }
+  void move_input(size_t input, void* address) override { operands_.inputs[input] = address; }
   void run(const Step& step) override { function_(operands_, step); }
   std::string implementation() const override { return name_; }
 

@@ -50,6 +50,9 @@ class TableReorder : public Kernel {
     source_ = static_cast<const float*>(inputs[0]);
     target_ = static_cast<float*>(outputs[0]);
   }
+  void move_input(size_t /*input*/, void* address) override {
+    source_ = static_cast<const float*>(address);
+  }
   void run(const Step& /*step*/) override {
     if (clear_bytes_ > 0) std::memset(target_, 0, clear_bytes_);
     const auto outer = static_cast<int64_t>(from_[0].size());
