@@ -4,7 +4,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstring>
 
@@ -43,7 +42,10 @@ Loader::Loader(const Dataset& data, const Transform& transform, const LoaderOpti
       // One is lent, and each thread may keep one from being used again while it has no core.
       slots_(static_cast<size_t>(std::max(1, options.prefetch) + threads_of(options) + 1)) {
   SYRTOS_CHECK(data.size() > 0 && options.batch > 0, "{} {}", data.size(), options.batch);
+  free_.reserve(slots_.size());
+  ring_.reserve(slots_.size());
   for (Slot& slot : slots_) {
+    slot.is_done.reserve(static_cast<size_t>((options.batch + grain_ - 1) / grain_));
     slot.images = Buffer(transform.bytes() * static_cast<size_t>(options.batch), "batches");
     slot.labels.resize(static_cast<size_t>(options.batch));
     free_.push_back(&slot);
@@ -70,8 +72,8 @@ bool Loader::plan_slot() {
     ++epoch_;
     used_ = 0;
   }
-  Slot* slot = free_.front();
-  free_.pop_front();
+  Slot* slot = free_.back();
+  free_.pop_back();
   slot->epoch = epoch_;
   slot->slice = slice_of(data_.size(), used_, options_.batch, options_.shard, options_.remainder);
   used_ = slot->slice.used;
@@ -201,13 +203,12 @@ Loader::Slot& Loader::oldest() {
 
 template <typename Use>
 void Loader::for_each_chunk(int64_t begin, int64_t end, const Use& use) {
-  std::atomic<int64_t> next = begin;
   std::exception_ptr error;
-  parallel([&](int thread, int /*threads*/) {
+  parallel([&](int thread, int threads) {
     Times times;
     std::exception_ptr mine;
     try {
-      for (int64_t chunk = next++; chunk < end; chunk = next++) {
+      for (int64_t chunk = begin + thread; chunk < end; chunk += threads) {
         times += use(chunk, scratch_[static_cast<size_t>(thread)]);
       }
     } catch (...) {
@@ -253,8 +254,8 @@ Loader::Slot& Loader::rescue(Slot& slot) {
   std::vector<char> is_done;
   {
     const std::lock_guard lock(mutex_);
-    other = free_.front();
-    free_.pop_front();
+    other = free_.back();
+    free_.pop_back();
     is_done = slot.is_done;
   }
   other->epoch = slot.epoch;
@@ -296,7 +297,7 @@ Batch Loader::next() {
   finish(slot);
   Slot& whole = wait_a_little(slot) ? slot : rescue(slot);
   const std::lock_guard lock(mutex_);
-  ring_.pop_front();
+  ring_.erase(ring_.begin());
   lent_ = &whole;
   stats_.batches += 1;
   stats_.samples += whole.slice.count;

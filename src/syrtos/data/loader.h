@@ -1,7 +1,6 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <exception>
 #include <mutex>
 #include <span>
@@ -133,9 +132,9 @@ class Loader {
   int64_t epoch_ = 0;  // of the next batch to plan
   int64_t used_ = 0;
   std::vector<Slot> slots_;
-  std::deque<Slot*> free_;
-  std::deque<Slot*> ring_;  // oldest first
-  Slot* lent_ = nullptr;    // what next() returned last
+  std::vector<Slot*> free_;
+  std::vector<Slot*> ring_;  // oldest first
+  Slot* lent_ = nullptr;     // what next() returned last
   bool stopping_ = false;
   std::exception_ptr failure_;  // of a thread, other than with a sample
   LoaderStats stats_;
