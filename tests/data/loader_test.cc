@@ -164,6 +164,35 @@ TEST_F(LoaderTest, PassesOnWhatWentWrongWithASample) {
     Loader loader(data, transform_, {.batch = 10, .training = false, .prefetch = prefetch});
     for (int step = 0; step < 3; ++step) loader.next();
     EXPECT_THROW(loader.next(), RunError);
+    EXPECT_THROW(loader.next(), RunError) << "a damaged batch is not handed out later";
+  }
+}
+
+/// Knows how far it was read.
+class Watched : public RandomDataset {
+ public:
+  Watched() : RandomDataset(1000, kShape, 10, 1) {}
+  Sample read(int64_t index, Scratch& scratch) const override {
+    int64_t before = furthest;
+    while (before < index && !furthest.compare_exchange_weak(before, index)) {
+    }
+    furthest.notify_all();
+    return RandomDataset::read(index, scratch);
+  }
+  void wait_for(int64_t index) const {
+    for (int64_t now = furthest; now < index; now = furthest) furthest.wait(now);
+  }
+  mutable std::atomic<int64_t> furthest = -1;
+};
+
+TEST_F(LoaderTest, PreparesSoManyBatchesAheadAndNoMore) {
+  Watched data;
+  Loader loader(data, transform_, {.batch = 10, .training = false, .prefetch = 3, .threads = 2});
+  for (int64_t step = 1; step <= 20; ++step) {
+    loader.next();
+    const int64_t last = 10 * (step + 3) - 1;
+    data.wait_for(last);  // forever, if nothing is prepared ahead
+    EXPECT_EQ(data.furthest, last);
   }
 }
 

@@ -160,14 +160,11 @@ TEST_F(Packs, of_pictures_hold_their_files_unchanged) {
   EXPECT_EQ(read(directory_ / "again.pack"), read(directory_ / "p.pack"));
 }
 
-TEST_F(Packs, report_progress_and_keep_the_normalization) {
+TEST_F(Packs, report_progress) {
   std::vector<int64_t> done;
   write_pack(*table(600), directory_ / "a.pack",
-             [&](int64_t i, int64_t of) { done.push_back(i * of); }, {{1.5F}, {2.5F}});
+             [&](int64_t i, int64_t of) { done.push_back(i * of); });
   EXPECT_EQ(done, (std::vector<int64_t>{256 * 600, 512 * 600, 600 * 600}));
-  EXPECT_EQ(open_pack(directory_ / "a.pack")->normalization().mean, std::vector<float>{1.5F});
-  EXPECT_EQ(open_pack(directory_ / "a.pack")->normalization().deviation, std::vector<float>{2.5F});
-  EXPECT_TRUE(open_pack(pack_table(3))->normalization().mean.empty());
 }
 
 TEST_F(Packs, leave_nothing_behind_when_they_are_not_finished) {
@@ -336,9 +333,6 @@ TEST_F(Packs, with_hostile_meta_are_refused) {
   EXPECT_THAT(with("\"channels\":3", "\"channels\":1.5"), HasSubstr("'channels'"));
   EXPECT_THAT(with(",\"doll\"", ""), HasSubstr("expected a label below 2, found 2"));
   EXPECT_THAT(with("[\"ball\"", "[0"), HasSubstr("'classes'"));
-  EXPECT_THAT(with("\"width\":7", "\"width\":7,\"mean\":[1]"), HasSubstr("'mean'"));
-  EXPECT_THAT(with("\"width\":7", "\"width\":7,\"mean\":[1e99],\"deviation\":[1]"),
-              HasSubstr("'mean'"));
   EXPECT_THAT(with("\"toys\"", std::string(100'000, '[')), HasSubstr("JSON"));
 }
 

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
+#include "syrtos/data/patches.h"
 #include "syrtos/train/job_file.h"
 #include "syrtos/train/predict.h"
 #include "tests/support/temporary.h"
@@ -191,6 +194,69 @@ TEST_F(Training, stopped_before_its_first_checkpoint_begins_again) {
   go_on("part", again);
   EXPECT_EQ(again.first_step, 0);
   EXPECT_EQ(file("whole/last.ckpt"), file("part/last.ckpt"));
+}
+
+TEST_F(Training, starts_from_kernels_that_whiten_the_patches_of_its_data) {
+  // MNIST's format, with pictures whose neighbours are alike.
+  const auto word = [](uint32_t value) {
+    return std::string{static_cast<char>(value >> 24), static_cast<char>(value >> 16),
+                       static_cast<char>(value >> 8), static_cast<char>(value)};
+  };
+  std::string images = word(0x803) + word(20) + word(28) + word(28);
+  std::string labels = word(0x801) + word(20);
+  uint32_t random = 1;
+  for (int n = 0; n < 20; ++n) {
+    labels += static_cast<char>(n % 10);
+    int value = 128;
+    for (int i = 0; i < 28 * 28; ++i) {
+      random = random * 1664525 + 1013904223;
+      value = std::clamp(value + static_cast<int>(random >> 27) - 16, 0, 255);
+      images += static_cast<char>(value);
+    }
+  }
+  for (const char* half : {"train", "t10k"}) {
+    write(std::string(half) + "-images-idx3-ubyte", images);
+    write(std::string(half) + "-labels-idx1-ubyte", labels);
+  }
+  Job job = small_job("a");
+  job.network = "cifar10-fast";
+  job.data = directory_.string();
+  job.batch = 10;
+  job.steps = 1;
+  train(job);
+  const ResolvedJob resolved = resolve(job, cpu_info(), "nowhere");
+  const std::vector<double> covariance =
+      data::patch_covariance(*resolved.data.train, resolved.normalization, 2, 2);
+  CheckpointReader reader(directory_ / "a/last.ckpt");
+  const CheckpointTensor* found = reader.find("states/whiten.weight");
+  ASSERT_NE(found, nullptr);
+  const std::vector<float> kernel = reader.read(*found).to_vector();
+  // The first four outputs are uncorrelated and of (almost) variance 1.
+  for (size_t a = 0; a < 4; ++a) {
+    for (size_t b = 0; b < 4; ++b) {
+      double product = 0;
+      for (size_t i = 0; i < 4; ++i) {
+        for (size_t j = 0; j < 4; ++j) {
+          product += static_cast<double>(kernel[a * 4 + i]) * covariance[i * 4 + j] *
+                     static_cast<double>(kernel[b * 4 + j]);
+        }
+      }
+      EXPECT_NEAR(product, a == b ? 1 : 0, 0.05) << a << " " << b;
+    }
+  }
+}
+
+TEST_F(Training, tells_tensorboard_curves_and_graph) {
+  train(small_job("a"));
+  std::string events;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_ / "a")) {
+    if (entry.path().filename().string().starts_with("events.out.tfevents.")) {
+      events += read(entry.path());
+    }
+  }
+  for (const char* text : {"step/loss", "loss/train", "accuracy/test", "conv1/weight"}) {
+    EXPECT_THAT(events, HasSubstr(text));
+  }
 }
 
 TEST_F(Training, complete_runs_are_not_resumed) {

@@ -107,11 +107,6 @@ Names parts(const Form& form) {
   return names;
 }
 
-bool is_file(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored);
-}
-
 // The directory or archive that has the files: the path itself or what the originals unpack to.
 struct Place {
   fs::path path;

@@ -20,11 +20,6 @@ namespace {
 
 constexpr int32_t kMostLabel = 65535;
 
-bool is_file(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored);
-}
-
 // ".csv" or ".tsv" when the directory has both files, else nothing.
 const char* find_pair(const fs::path& directory) {
   for (const char* extension : {".csv", ".tsv"}) {

@@ -26,6 +26,11 @@ struct Descriptor {
 
 }  // namespace
 
+bool is_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored);
+}
+
 void read_bytes(const std::filesystem::path& file, std::vector<uint8_t>& to) {
   const Descriptor descriptor(file);
   struct stat status = {};

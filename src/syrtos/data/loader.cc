@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
 #include "syrtos/data/permutation.h"
@@ -14,11 +15,6 @@
 namespace syrtos::data {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // Chunks of some 10 microseconds: small next to a step, large next to taking one.
 int64_t grain_for(const Transform& transform, int64_t batch) {
@@ -233,8 +229,14 @@ void Loader::finish(Slot& slot) {
     chunks_done_ += all - slot.taken;
   }
   if (slot.chunks == all) return;
-  for_each_chunk(slot.chunks, all,
-                 [&](int64_t chunk, Scratch& scratch) { return prepare(slot, chunk, scratch); });
+  try {
+    for_each_chunk(slot.chunks, all,
+                   [&](int64_t chunk, Scratch& scratch) { return prepare(slot, chunk, scratch); });
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    slot.error = std::current_exception();  // also for whoever asks again
+    throw;
+  }
 }
 
 // Gives threads that are about to finish their chunk the time to do so. Whether they have.
@@ -286,21 +288,21 @@ Loader::Slot& Loader::rescue(Slot& slot) {
 Batch Loader::next() {
   if (threads_.empty() && options_.prefetch > 0) start_threads();
   if (lent_ != nullptr) {
-    {
-      const std::lock_guard lock(mutex_);
-      free_.push_back(lent_);
-      lent_ = nullptr;
-    }
-    work_added_.notify_all();
+    const std::lock_guard lock(mutex_);
+    free_.push_back(lent_);
+    lent_ = nullptr;
   }
   Slot& slot = oldest();
   finish(slot);
   Slot& whole = wait_a_little(slot) ? slot : rescue(slot);
-  const std::lock_guard lock(mutex_);
-  ring_.erase(ring_.begin());
-  lent_ = &whole;
-  stats_.batches += 1;
-  stats_.samples += whole.slice.count;
+  {
+    const std::lock_guard lock(mutex_);
+    ring_.erase(ring_.begin());
+    lent_ = &whole;
+    stats_.batches += 1;
+    stats_.samples += whole.slice.count;
+  }
+  work_added_.notify_all();  // the ring has room again, and a step begins
   return {whole.epoch, whole.slice, whole.images.data(),
           std::span(whole.labels).first(static_cast<size_t>(whole.slice.count))};
 }

@@ -82,7 +82,7 @@ class Loader {
     std::vector<int32_t> labels;
     int64_t epoch = 0;
     Slice slice;
-    int64_t chunks = 0;  // of the batch
+    int64_t chunks = 0;  // that are for the threads: all, until the batch is needed
     int64_t taken = 0;   // chunks that somebody works on or has done
     int64_t done = 0;
     std::vector<char> is_done;  // by chunk

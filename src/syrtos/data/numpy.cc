@@ -43,11 +43,6 @@ const std::vector<Names>& known_names() {
   return table;
 }
 
-bool is_file(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored);
-}
-
 const Names* names_in(const fs::path& directory) {
   for (const Names& names : known_names()) {
     if (std::all_of(names.begin(), names.end(),

@@ -202,16 +202,6 @@ int64_t integer(const json& meta, const char* key, uint64_t limit) {
 }
 
 /// Whether the key, if it is there, holds one finite number or one per channel.
-bool numbers(const json& meta, const char* key, int64_t channels, std::vector<float>& to) {
-  const auto found = meta.find(key);
-  if (found == meta.end()) return true;
-  if (!found->is_array()) return false;
-  for (const json& value : *found) {
-    if (!value.is_number() || !std::isfinite(value.get<float>())) return false;
-    to.push_back(value.get<float>());
-  }
-  return to.size() == 1 || to.size() == static_cast<size_t>(channels);
-}
 
 bool strings(const json& meta, const char* key, std::vector<std::string>& to) {
   const auto found = meta.find(key);
@@ -259,11 +249,6 @@ void Pack::parse_meta(std::string_view text, uint64_t at) {
     refuse(fmt::format("'channels', 'height' and 'width' of samples within {} bytes", map_.size()));
   }
   if (!strings(meta, "classes", info_.classes)) refuse("'classes' as a list of names");
-  if (!numbers(meta, "mean", info_.channels, normalization_.mean) ||
-      !numbers(meta, "deviation", info_.channels, normalization_.deviation) ||
-      normalization_.mean.size() != normalization_.deviation.size()) {
-    refuse("'mean' and 'deviation' with a number for each channel");
-  }
 }
 
 size_t Pack::block_of(int64_t index) const {

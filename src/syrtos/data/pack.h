@@ -24,8 +24,8 @@ namespace syrtos::data {
 //             labels, s32 each, then zeros up to a multiple of 8
 //             of pictures only: offset in the file and bytes, u64 each, of every sample
 //             blocks: offset u64, first sample u64, CRC-32 of the block u32, zero u32
-//             meta, JSON: {"name", "dtype", "channels", "height", "width", "classes": [...]} and
-//             when known "mean": [...], "deviation": [...]; height and width 0 when they differ
+//             meta, JSON: {"name", "dtype", "channels", "height", "width", "classes": [...]};
+//             height and width 0 when they differ
 //   end-64  the trailer:
 //     0   8   D
 //     8   8   samples
@@ -56,8 +56,7 @@ struct PackExtent {
 class PackWriter {
  public:
   /// The size in `info` is not used: samples are counted.
-  PackWriter(const std::filesystem::path& file, DatasetInfo info, PackPayload payload,
-             Normalization normalization = {});
+  PackWriter(const std::filesystem::path& file, DatasetInfo info, PackPayload payload);
   /// A sample of the size that was announced, for raw packs.
   void add(const Sample& sample);
   /// A JPEG or PNG file, for packs of pictures.
@@ -72,7 +71,6 @@ class PackWriter {
   std::filesystem::path file_;
   DatasetInfo info_;
   PackPayload payload_;
-  Normalization normalization_;
   AtomicFile out_;
   uint64_t offset_ = 0;
   std::vector<uint8_t> block_;
@@ -101,9 +99,6 @@ class Pack : public Dataset {
   std::span<const uint8_t> encoded(int64_t index, Scratch& scratch) const override;
   void check() const override { map_.check(); }
 
-  /// Empty when it was not known to who wrote the pack.
-  const Normalization& normalization() const { return normalization_; }
-
  private:
   void read_directory();
   void check_blocks(uint64_t at, uint64_t end);
@@ -119,7 +114,6 @@ class Pack : public Dataset {
   MappedFile map_;
   PictureDecoder decode_;
   PackPayload payload_ = PackPayload::raw;
-  Normalization normalization_;
   uint64_t data_end_ = 0;
   std::vector<int32_t> labels_;
   std::vector<PackExtent> extents_;
@@ -133,7 +127,6 @@ std::unique_ptr<Pack> open_pack(const std::filesystem::path& file,
 /// Packs any data set: pictures as in their files when it has those, values otherwise, which must
 /// be of one size. `progress` hears of samples done now and then, and of the last.
 void write_pack(const Dataset& from, const std::filesystem::path& file,
-                const std::function<void(int64_t done, int64_t of)>& progress = {},
-                const Normalization& normalization = {});
+                const std::function<void(int64_t done, int64_t of)>& progress = {});
 
 }  // namespace syrtos::data

@@ -11,13 +11,8 @@ namespace syrtos::data {
 
 static_assert(sizeof(PackBlock) == 24 && sizeof(PackExtent) == 16);
 
-PackWriter::PackWriter(const std::filesystem::path& file, DatasetInfo info, PackPayload payload,
-                       Normalization normalization)
-    : file_(file),
-      info_(std::move(info)),
-      payload_(payload),
-      normalization_(std::move(normalization)),
-      out_(file) {
+PackWriter::PackWriter(const std::filesystem::path& file, DatasetInfo info, PackPayload payload)
+    : file_(file), info_(std::move(info)), payload_(payload), out_(file) {
   SYRTOS_CHECK(info_.channels > 0 && (info_.dtype == DType::u8 || info_.dtype == DType::f32),
                "{} channels of {}", info_.channels, to_string(info_.dtype));
   SYRTOS_CHECK(payload == PackPayload::pictures
@@ -70,13 +65,9 @@ void PackWriter::flush() {
 }
 
 std::string PackWriter::meta() const {
-  nlohmann::json meta = {{"name", info_.name},         {"dtype", to_string(info_.dtype)},
-                         {"channels", info_.channels}, {"height", info_.height},
-                         {"width", info_.width},       {"classes", info_.classes}};
-  if (!normalization_.mean.empty()) {
-    meta["mean"] = normalization_.mean;
-    meta["deviation"] = normalization_.deviation;
-  }
+  const nlohmann::json meta = {{"name", info_.name},         {"dtype", to_string(info_.dtype)},
+                               {"channels", info_.channels}, {"height", info_.height},
+                               {"width", info_.width},       {"classes", info_.classes}};
   // Names of classes come from names of files, which may be no UTF-8.
   return meta.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -110,8 +101,7 @@ void PackWriter::finish() {
 }
 
 void write_pack(const Dataset& from, const std::filesystem::path& file,
-                const std::function<void(int64_t done, int64_t of)>& progress,
-                const Normalization& normalization) {
+                const std::function<void(int64_t done, int64_t of)>& progress) {
   constexpr int64_t kEvery = 256;
   Scratch scratch;
   const bool pictures = from.size() > 0 && !from.encoded(0, scratch).empty();
@@ -121,8 +111,7 @@ void write_pack(const Dataset& from, const std::filesystem::path& file,
         "bring them to",
         from.info().name);
   }
-  PackWriter writer(file, from.info(), pictures ? PackPayload::pictures : PackPayload::raw,
-                    normalization);
+  PackWriter writer(file, from.info(), pictures ? PackPayload::pictures : PackPayload::raw);
   for (int64_t i = 0; i < from.size(); ++i) {
     if (pictures) {
       const auto bytes = from.encoded(i, scratch);

@@ -5,7 +5,6 @@
 #include "syrtos/base/error.h"
 #include "syrtos/base/files.h"
 #include "syrtos/data/pack.h"
-#include "syrtos/data/statistics.h"
 #include "syrtos/data/workplace.h"
 
 namespace syrtos::data {
@@ -13,8 +12,6 @@ namespace syrtos::data {
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr int64_t kMeasured = 100'000;  // samples, to find mean and deviation
 
 void write_origin(const fs::path& file, const std::string& name, const std::string& source) {
   AtomicFile origin(file);
@@ -32,19 +29,13 @@ void store(const Splits& splits, const fs::path& place, const std::string& sourc
   const Workplace work(whole.parent_path());
   const fs::path ready = work.path() / "ready";
   fs::create_directories(ready);
-  const int64_t measured = std::min(kMeasured, splits.train->size());
-  observer.stage("measuring");
-  const Statistics statistics = measure(*splits.train, measured, [&](int64_t done) {
-    observer.amount(done, measured, Observer::Unit::samples);
-    return !(should_stop && should_stop());
-  });
   const auto write = [&](const Dataset& half, const char* name) {
     observer.stage(fmt::format("writing {}", name));
     const auto progress = [&](int64_t done, int64_t of) {
       if (should_stop && should_stop()) fail_run("interrupted; nothing was stored");
       observer.amount(done, of, Observer::Unit::samples);
     };
-    write_pack(half, ready / name, progress, statistics.normalization());
+    write_pack(half, ready / name, progress);
   };
   write(*splits.train, "train.pack");
   write(*splits.test, "test.pack");

@@ -5,17 +5,12 @@
 #include <chrono>
 #include <cmath>
 
+#include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 
 namespace syrtos::graph {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 float load(const Program::Placed& value, int64_t offset) {
   switch (value.type.dtype) {

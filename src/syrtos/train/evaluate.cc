@@ -1,9 +1,9 @@
 #include "syrtos/train/evaluate.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
+#include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 
@@ -117,7 +117,7 @@ bool run_over(NetworkProgram& network, const TestData& test, const View& view,
 
 Evaluation evaluate(NetworkProgram& network, const TestData& test,
                     const std::function<bool()>& should_stop) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   const auto classes = static_cast<size_t>(network.classes());
   Score score;
   const auto add_rows = [&](int64_t first, std::span<const float> logits) {
@@ -140,7 +140,7 @@ Evaluation evaluate(NetworkProgram& network, const TestData& test,
     if (complete) add_rows(0, sums);
   }
   Evaluation result = score.result();
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.seconds = seconds_since(start);
   return result;
 }
 

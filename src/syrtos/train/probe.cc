@@ -1,11 +1,11 @@
 #include "syrtos/train/probe.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <map>
 #include <numeric>
 
+#include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
 #include "syrtos/data/random_data.h"
@@ -17,17 +17,11 @@ namespace syrtos::train {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int kWarmUpSteps = 3;
 constexpr double kWarmUpSeconds = 0.3;
 constexpr size_t kFewestSteps = 5;
 constexpr size_t kMostSteps = 100000;
 constexpr double kMegabyte = 1024.0 * 1024.0;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0;

@@ -1,7 +1,6 @@
 #include "syrtos/train/probe_data.h"
 
-#include <chrono>
-
+#include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
 #include "syrtos/data/loader.h"
@@ -10,12 +9,6 @@
 namespace syrtos::train {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 Job job_of(const DataProbeOptions& options) {
   Job job;
