@@ -231,7 +231,7 @@ TEST_F(Training, starts_from_kernels_that_whiten_the_patches_of_its_data) {
   const CheckpointTensor* found = reader.find("states/whiten.weight");
   ASSERT_NE(found, nullptr);
   const std::vector<float> kernel = reader.read(*found).to_vector();
-  // The first four outputs are uncorrelated and of (almost) variance 1.
+  // The first four outputs are uncorrelated and of variance v / (v + 5e-4), which is close to 1.
   for (size_t a = 0; a < 4; ++a) {
     for (size_t b = 0; b < 4; ++b) {
       double product = 0;
@@ -241,7 +241,7 @@ TEST_F(Training, starts_from_kernels_that_whiten_the_patches_of_its_data) {
                      static_cast<double>(kernel[b * 4 + j]);
         }
       }
-      EXPECT_NEAR(product, a == b ? 1 : 0, 0.05) << a << " " << b;
+      EXPECT_NEAR(product, a == b ? 1 : 0, 0.1) << a << " " << b;
     }
   }
 }
