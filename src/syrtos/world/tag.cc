@@ -1,0 +1,41 @@
+#include "syrtos/world/tag.h"
+
+#include <fmt/format.h>
+
+namespace syrtos::world {
+
+const char* to_string(Purpose purpose) {
+  switch (purpose) {
+    case Purpose::control:
+      return "control message";
+    case Purpose::barrier:
+      return "barrier";
+    case Purpose::broadcast:
+      return "broadcast";
+    case Purpose::reduce:
+      return "reduce";
+    case Purpose::reduce_scatter:
+      return "reduce-scatter";
+    case Purpose::all_gather:
+      return "all-gather";
+    case Purpose::gather:
+      return "gather";
+    case Purpose::all_reduce:
+      return "all-reduce";
+    case Purpose::push:
+      return "push";
+    case Purpose::pull:
+      return "pull";
+    case Purpose::permit:
+      return "permit";
+    case Purpose::statistics:
+      return "batch-norm statistics";
+  }
+  return "unknown";
+}
+
+std::string to_string(const Tag& tag) {
+  return fmt::format("{} {}, round {}", to_string(tag.purpose), tag.item, tag.round);
+}
+
+}  // namespace syrtos::world

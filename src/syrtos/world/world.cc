@@ -1,0 +1,100 @@
+#include "syrtos/world/world.h"
+
+#include "syrtos/base/format.h"
+
+namespace syrtos::world {
+
+namespace {
+
+/// "for all-reduce 3, round 17 (4 MB) from rank 2 on c".
+std::string described(const World& world, const Message& message) {
+  return fmt::format("{} ({}) {} {}", to_string(message.tag), format_bytes(message.bytes()),
+                     message.direction == Message::Direction::send ? "to" : "from",
+                     world.name(message.peer));
+}
+
+}  // namespace
+
+bool Operation::await_suspend(std::coroutine_handle<> handle) {
+  suspend(handle);
+  state_ = State::starting;
+  start();
+  if (state_ == State::done) return false;
+  state_ = State::pending;
+  return true;
+}
+
+void Operation::finish() {
+  SYRTOS_CHECK(pending());
+  stop();
+  if (state_ == State::pending) world_.scheduler().ready.push(*this);
+  state_ = State::done;
+}
+
+void Operation::fail(std::exception_ptr error) {
+  set_error(std::move(error));
+  finish();
+}
+
+Message::~Message() {
+  if (pending()) world().abandon(*this);
+}
+
+void Message::start() {
+  World& world = this->world();
+  world.scheduler().timers.start(*this, world.now() + world.deadline());
+  if (direction == Direction::send) {
+    world.start_send(*this);
+  } else {
+    world.start_recv(*this);
+  }
+}
+
+void Message::expire() {
+  World& world = this->world();
+  const std::string text = fmt::format(
+      "{}: waited {:.0f} s for {}; {} of it crossed: is that rank stuck?", world.name(world.rank()),
+      world.deadline(), described(world, *this), format_bytes(moved));
+  world.abandon(*this);
+  fail(std::make_exception_ptr(DeadlinePassed(text)));
+}
+
+void Sleep::start() { world().scheduler().timers.start(*this, world().now() + seconds_); }
+
+Compute::~Compute() {
+  if (pending()) world().abandon(*this);
+}
+
+void Compute::start() { world().start_compute(*this); }
+
+std::string World::name(Rank rank) const { return fmt::format("rank {} on {}", rank, host(rank)); }
+
+Message World::send(Rank to, Tag tag, Source source, int priority) {
+  SYRTOS_CHECK(to >= 0 && to < size(), "{} of {}", to, size());
+  return {*this, Message::Direction::send, to, tag, source, {}, priority};
+}
+
+Message World::recv(Rank from, Tag tag, Target target) {
+  SYRTOS_CHECK(from >= 0 && from < size(), "{} of {}", from, size());
+  return {*this, Message::Direction::recv, from, tag, {}, target, 0};
+}
+
+Sleep World::sleep(double seconds) { return {*this, seconds}; }
+
+Compute World::compute(double seconds, std::function<void()> work, Where where) {
+  return {*this, seconds, std::move(work), where};
+}
+
+std::exception_ptr World::peer_lost(const Message& message, std::string_view why) const {
+  return std::make_exception_ptr(PeerLost(
+      message.peer, fmt::format("{} is lost ({}): {} was waiting for {}", name(message.peer), why,
+                                name(rank_), described(*this, message))));
+}
+
+std::exception_ptr World::mismatch(const Message& expected, const Tag& found, size_t bytes) const {
+  return std::make_exception_ptr(Mismatch(fmt::format(
+      "{} expected {}, found {} ({}): the ranks are not at the same place of their program",
+      name(rank_), described(*this, expected), to_string(found), format_bytes(bytes))));
+}
+
+}  // namespace syrtos::world

@@ -1,0 +1,222 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "syrtos/base/error.h"
+#include "syrtos/world/payload.h"
+#include "syrtos/world/tag.h"
+#include "syrtos/world/task.h"
+#include "syrtos/world/waiter.h"
+
+namespace syrtos::world {
+
+class World;
+
+/// A rank ended, or can no longer be reached.
+class PeerLost : public RunError {
+ public:
+  PeerLost(Rank rank, const std::string& text) : RunError(text), rank_(rank) {}
+  Rank rank() const { return rank_; }
+
+ private:
+  Rank rank_;
+};
+
+/// Something that should have happened did not.
+class DeadlinePassed : public RunError {
+ public:
+  using RunError::RunError;
+};
+
+/// Two ranks are not at the same place of their program.
+class Mismatch : public RunError {
+ public:
+  using RunError::RunError;
+};
+
+/// Coroutines that can go on, and moments that will come. Belongs to one thread.
+struct Scheduler {
+  WaitList ready;
+  TimerHeap timers;
+
+  /// Resumes whoever can go on until nobody can.
+  void run_ready() {
+    while (!ready.empty()) ready.pop().resume();
+  }
+};
+
+/// What a coroutine awaits of its world: `co_await world.recv(...)`. It lives in the coroutine's
+/// frame; destroying it abandons the operation. The timer is its deadline, or the end of a sleep.
+class Operation : public Waiter, public Timer {
+ public:
+  bool await_ready() const noexcept { return false; }
+  /// False: it was done at once.
+  bool await_suspend(std::coroutine_handle<> handle);
+  void await_resume() const { rethrow(); }
+
+  // For worlds.
+  bool pending() const { return state_ == State::pending || state_ == State::starting; }
+  /// The coroutine goes on as soon as its world's thread is free.
+  void finish();
+  void fail(std::exception_ptr error);
+  /// The timer's moment has come.
+  virtual void expire() = 0;
+
+ protected:
+  explicit Operation(World& world) : world_(world) {}
+  ~Operation() = default;
+  virtual void start() = 0;
+  World& world() const { return world_; }
+
+ private:
+  enum class State { created, starting, pending, done };
+  World& world_;
+  State state_ = State::created;
+};
+
+/// A message on its way, at one of its ends.
+class Message final : public Operation {
+ public:
+  enum class Direction { send, recv };
+
+  ~Message();
+  void expire() override;
+
+  const Direction direction;
+  const Rank peer;
+  const Tag tag;
+  const Source source;  ///< of a send
+  const Target target;  ///< of a recv
+  const int priority;   ///< of a send: higher ones overtake
+  size_t bytes() const { return direction == Direction::send ? source.bytes : target.bytes; }
+
+  // For worlds.
+  uint64_t sequence = 0;  ///< of its lane
+  size_t moved = 0;       ///< bytes that crossed
+  void* state = nullptr;
+
+ private:
+  friend class World;
+  Message(World& world, Direction the_direction, Rank the_peer, Tag the_tag, Source the_source,
+          Target the_target, int the_priority)
+      : Operation(world),
+        direction(the_direction),
+        peer(the_peer),
+        tag(the_tag),
+        source(the_source),
+        target(the_target),
+        priority(the_priority) {}
+  void start() override;
+};
+
+class Sleep final : public Operation {
+ public:
+  void expire() override { finish(); }
+
+ private:
+  friend class World;
+  Sleep(World& world, double seconds) : Operation(world), seconds_(seconds) {}
+  void start() override;
+  double seconds_;
+};
+
+/// Who computes: the threads that train, one piece of work after the other, or the world's own
+/// thread, which moves no bytes meanwhile.
+enum class Where { pool, here };
+
+class Compute final : public Operation {
+ public:
+  ~Compute();
+  void expire() override {}
+
+  const double seconds;  ///< it takes in a simulated world
+  const std::function<void()> work;
+  const Where where;
+
+  // For worlds.
+  void* state = nullptr;
+
+ private:
+  friend class World;
+  Compute(World& world, double the_seconds, std::function<void()> the_work, Where the_where)
+      : Operation(world), seconds(the_seconds), work(std::move(the_work)), where(the_where) {}
+  void start() override;
+};
+
+/// What crossed the network; messages of a rank to itself do not count.
+struct Traffic {
+  uint64_t messages_sent = 0;
+  uint64_t messages_received = 0;
+  uint64_t bytes_sent = 0;  ///< of payloads
+  uint64_t bytes_received = 0;
+};
+
+/// One rank's view of the ranks that work together: everything that a distribution strategy may
+/// do. The same strategy runs over sockets (tcp), MPI (mpi), in one process (local) and in a
+/// simulated cluster in virtual time (sim).
+///
+/// All calls and all coroutines of a world belong to one thread.
+class World {
+ public:
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+  virtual ~World() = default;
+
+  Rank rank() const { return rank_; }
+  int size() const { return static_cast<int>(hosts_.size()); }
+  const std::string& host(Rank rank) const { return hosts_[static_cast<size_t>(rank)]; }
+  /// "rank 2 on c".
+  std::string name(Rank rank) const;
+  /// Seconds on this world's clock.
+  virtual double now() const = 0;
+  /// False: messages have sizes only and work is not run, its time passes.
+  virtual bool carries_data() const { return true; }
+  virtual bool is_lost(Rank rank) const = 0;
+  const Traffic& traffic() const { return traffic_; }
+
+  /// Done when the memory can be used again: the message may still be on its way. A rank may send
+  /// to itself.
+  Message send(Rank to, Tag tag, Source source, int priority = 0);
+  /// Done when the message has arrived. Throws PeerLost when it cannot come any more,
+  /// DeadlinePassed when it did not, Mismatch when the sender sent something else.
+  Message recv(Rank from, Tag tag, Target target);
+  Sleep sleep(double seconds);
+  /// Runs `work`, which takes `seconds` where time is simulated. What it throws is thrown here.
+  Compute compute(double seconds, std::function<void()> work, Where where = Where::pool);
+
+  Scheduler& scheduler() { return scheduler_; }
+  /// Longest wait for one message.
+  double deadline() const { return deadline_; }
+  void set_deadline(double seconds) { deadline_ = seconds; }
+
+ protected:
+  World(Rank rank, std::vector<std::string> hosts, Scheduler& scheduler)
+      : rank_(rank), hosts_(std::move(hosts)), scheduler_(scheduler) {}
+
+  /// Called once the deadline runs. Either may call finish() or fail() at once.
+  virtual void start_send(Message& message) = 0;
+  virtual void start_recv(Message& message) = 0;
+  virtual void start_compute(Compute& compute) = 0;
+  /// The operation is pending and its memory is about to go.
+  virtual void abandon(Message& message) = 0;
+  virtual void abandon(Compute& compute) = 0;
+
+  std::exception_ptr peer_lost(const Message& message, std::string_view why) const;
+  std::exception_ptr mismatch(const Message& expected, const Tag& found, size_t bytes) const;
+  Traffic& count() { return traffic_; }
+
+ private:
+  friend class Message;
+  friend class Compute;
+
+  const Rank rank_;
+  const std::vector<std::string> hosts_;
+  Scheduler& scheduler_;
+  double deadline_ = 600;
+  Traffic traffic_;
+};
+
+}  // namespace syrtos::world

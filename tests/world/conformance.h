@@ -1,0 +1,358 @@
+#pragma once
+
+// What every world must do, as tests over any maker of clusters: include this and instantiate
+//   INSTANTIATE_TEST_SUITE_P(Local, WorldConformance, testing::Values(WorldKind{...}));
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "syrtos/world/cluster.h"
+#include "syrtos/world/started.h"
+
+namespace syrtos::world {
+
+struct WorldKind {
+  std::string name;
+  std::function<std::unique_ptr<Cluster>(int ranks)> make;
+  bool survives_losses = true;  ///< ranks go on when another one ends (MPI ends them all)
+};
+
+inline std::ostream& operator<<(std::ostream& out, const WorldKind& kind) {
+  return out << kind.name;
+}
+
+class WorldConformance : public testing::TestWithParam<WorldKind> {
+ protected:
+  std::vector<std::exception_ptr> run(int ranks, const RankProgram& program) {
+    return GetParam().make(ranks)->run(program);
+  }
+  void run_well(int ranks, const RankProgram& program) {
+    const auto cluster = GetParam().make(ranks);
+    run_all(*cluster, program);
+  }
+};
+
+inline std::string text_of(const std::exception_ptr& error) {
+  if (!error) return "";
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+}
+
+template <typename T>
+bool is_a(const std::exception_ptr& error) {
+  if (!error) return false;
+  try {
+    std::rethrow_exception(error);
+  } catch (const T&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+constexpr Tag test_tag(uint16_t item = 0, uint32_t round = 0) {
+  return {Purpose::control, item, round};
+}
+
+template <typename T>
+Source source_of(const std::vector<T>& values) {
+  return {values.data(), values.size() * sizeof(T)};
+}
+template <typename T>
+Target target_of(std::vector<T>& values, Landing landing = Landing::store) {
+  return {values.data(), values.size() * sizeof(T), landing};
+}
+
+inline std::vector<float> ramp(size_t n, float first) {
+  std::vector<float> values(n);
+  std::iota(values.begin(), values.end(), first);
+  return values;
+}
+
+// Tasks are functions, never lambdas with captures: these are what the tests below run.
+
+inline Task<> send_values(World& world, Rank to, Tag tag, std::vector<float> values,
+                          int priority = 0) {
+  co_await world.send(to, tag, source_of(values), priority);
+}
+
+inline Task<> expect_values(World& world, Rank from, Tag tag, std::vector<float> expected) {
+  std::vector<float> got(expected.size());
+  co_await world.recv(from, tag, target_of(got));
+  EXPECT_EQ(got, expected) << world.name(world.rank()) << " from " << from;
+}
+
+inline Task<> pass_around(World& world, size_t elements, int rounds) {
+  const Rank next = (world.rank() + 1) % world.size();
+  const Rank previous = (world.rank() + world.size() - 1) % world.size();
+  for (int round = 0; round < rounds; ++round) {
+    const Tag tag = test_tag(1, static_cast<uint32_t>(round));
+    const auto seed = static_cast<float>(round);
+    Started sending(world, send_values(world, next, tag,
+                                       ramp(elements, seed + static_cast<float>(world.rank()))));
+    co_await expect_values(world, previous, tag,
+                           ramp(elements, seed + static_cast<float>(previous)));
+    co_await sending.join();
+  }
+}
+
+TEST_P(WorldConformance, MessagesGoAroundInEverySize) {
+  for (const size_t elements : {size_t{0}, size_t{1}, size_t{1000}, size_t{300'001}}) {
+    run_well(3, [&](World& world) { return pass_around(world, elements, 3); });
+  }
+}
+
+TEST_P(WorldConformance, LargeMessagesCrossInBothDirectionsAtOnce) {
+  run_well(2, [](World& world) { return pass_around(world, 4'000'000, 2); });
+}
+
+TEST_P(WorldConformance, ManySmallMessagesArrive) {
+  run_well(2, [](World& world) { return pass_around(world, 3, 2000); });
+}
+
+inline Task<> keep_order(World& world) {
+  constexpr int kMessages = 50;
+  if (world.rank() == 0) {
+    std::vector<Started> sends;
+    for (int i = 0; i < kMessages; ++i) {
+      // Alternately small and large: large ones must not be overtaken within their lane.
+      const size_t elements = i % 2 == 0 ? 200'000 : 1;
+      sends.emplace_back(world, send_values(world, 1, test_tag(0, static_cast<uint32_t>(i)),
+                                            ramp(elements, static_cast<float>(i))));
+    }
+    co_await join_all(world, sends);
+  } else {
+    for (int i = 0; i < kMessages; ++i) {
+      const size_t elements = i % 2 == 0 ? 200'000 : 1;
+      co_await expect_values(world, 0, test_tag(0, static_cast<uint32_t>(i)),
+                             ramp(elements, static_cast<float>(i)));
+    }
+  }
+}
+
+TEST_P(WorldConformance, MessagesOfOneLaneKeepTheirOrder) { run_well(2, keep_order); }
+
+inline Task<> cross_lanes(World& world) {
+  if (world.rank() == 0) {
+    std::vector<Started> sends;
+    for (uint16_t lane = 0; lane < 8; ++lane) {
+      sends.emplace_back(world, send_values(world, 1, test_tag(lane), ramp(100'000, lane), lane));
+    }
+    co_await join_all(world, sends);
+  } else {
+    for (uint16_t lane = 0; lane < 8; ++lane) {
+      const auto other = static_cast<uint16_t>(7 - lane);
+      co_await expect_values(world, 0, test_tag(other), ramp(100'000, other));
+    }
+  }
+}
+
+TEST_P(WorldConformance, LanesDoNotWaitForEachOther) { run_well(2, cross_lanes); }
+
+TEST_P(WorldConformance, ARankSendsToItself) {
+  run_well(1, [](World& world) { return pass_around(world, 1000, 3); });
+}
+
+inline Task<> land_in_every_way(World& world) {
+  const std::vector<float> wide = ramp(1001, 1);
+  const std::vector<uint16_t> half(1001, 0x4000);  // 2.0 in bf16
+  if (world.rank() == 0) {
+    co_await world.send(1, test_tag(0), source_of(wide));
+    co_await world.send(1, test_tag(1), source_of(half));
+    co_await world.send(1, test_tag(2), source_of(half));
+  } else {
+    std::vector<float> sum(1001, 0.5F);
+    co_await world.recv(0, test_tag(0), target_of(sum, Landing::add));
+    std::vector<float> expected = ramp(1001, 1.5F);
+    EXPECT_EQ(sum, expected);
+    co_await world.recv(0, test_tag(1), {sum.data(), 2 * sum.size(), Landing::widen_add});
+    expected = ramp(1001, 3.5F);
+    EXPECT_EQ(sum, expected);
+    co_await world.recv(0, test_tag(2), {sum.data(), 2 * sum.size(), Landing::widen});
+    EXPECT_EQ(sum, std::vector<float>(1001, 2.0F));
+  }
+}
+
+TEST_P(WorldConformance, MessagesAreStoredAddedAndWidenedAsTheyLand) {
+  run_well(2, land_in_every_way);
+}
+
+inline Task<> send_other_size(World& world) {
+  if (world.rank() == 0) {
+    co_await send_values(world, 1, test_tag(3, 7), ramp(10, 0));
+    co_await expect_values(world, 1, test_tag(4), ramp(1, 0));
+  } else {
+    co_await expect_values(world, 0, test_tag(3, 7), ramp(11, 0));
+  }
+}
+
+TEST_P(WorldConformance, AnotherSizeThanExpectedIsNamed) {
+  if (!GetParam().survives_losses) GTEST_SKIP() << "a failing rank ends all of them";
+  const auto errors = run(2, send_other_size);
+  EXPECT_TRUE(is_a<Mismatch>(errors[1])) << text_of(errors[1]);
+  EXPECT_NE(text_of(errors[1]).find("44 B"), std::string::npos) << text_of(errors[1]);
+  EXPECT_NE(text_of(errors[1]).find("40 B"), std::string::npos) << text_of(errors[1]);
+}
+
+inline Task<> send_other_round(World& world) {
+  if (world.rank() == 0) {
+    co_await send_values(world, 1, test_tag(3, 7), ramp(10, 0));
+    co_await expect_values(world, 1, test_tag(4), ramp(1, 0));
+  } else {
+    co_await expect_values(world, 0, test_tag(3, 8), ramp(10, 0));
+  }
+}
+
+TEST_P(WorldConformance, AnotherRoundThanExpectedIsNamed) {
+  if (!GetParam().survives_losses) GTEST_SKIP() << "a failing rank ends all of them";
+  const auto errors = run(2, send_other_round);
+  EXPECT_TRUE(is_a<Mismatch>(errors[1])) << text_of(errors[1]);
+  EXPECT_NE(text_of(errors[1]).find("round 8"), std::string::npos) << text_of(errors[1]);
+  EXPECT_NE(text_of(errors[1]).find("round 7"), std::string::npos) << text_of(errors[1]);
+}
+
+inline Task<> fail_on_rank_1(World& world) {
+  if (world.rank() == 1) {
+    co_await send_values(world, 0, test_tag(0), ramp(5, 1));
+    co_await send_values(world, 2, test_tag(0), ramp(5, 1));
+    fail_run("on purpose");
+  }
+  // What was sent before the end arrives; nothing else does.
+  co_await expect_values(world, 1, test_tag(0), ramp(5, 1));
+  std::vector<float> never(4);
+  co_await world.recv(1, test_tag(1), target_of(never));
+}
+
+TEST_P(WorldConformance, ARankThatFailsIsLostToTheOthers) {
+  if (!GetParam().survives_losses) GTEST_SKIP() << "a failing rank ends all of them";
+  const auto errors = run(3, fail_on_rank_1);
+  EXPECT_EQ(text_of(errors[1]), "on purpose");
+  for (const size_t rank : {0, 2}) {
+    EXPECT_TRUE(is_a<PeerLost>(errors[rank])) << text_of(errors[rank]);
+    EXPECT_EQ(text_of(errors[rank]).find("rank 1 on "), 0U) << text_of(errors[rank]);
+  }
+}
+
+inline Task<> go_on_without_rank_1(World& world) {
+  if (world.rank() == 1) fail_run("on purpose");
+  std::vector<float> never(4);
+  bool lost = false;
+  try {
+    co_await world.recv(1, test_tag(1), target_of(never));
+  } catch (const PeerLost& error) {
+    lost = error.rank() == 1;
+  }
+  EXPECT_TRUE(lost);
+  EXPECT_TRUE(world.is_lost(1));
+  const Rank other = 2 - world.rank();
+  Started sending(world, send_values(world, other, test_tag(2), ramp(100'000, 1)));
+  co_await expect_values(world, other, test_tag(2), ramp(100'000, 1));
+  co_await sending.join();
+}
+
+TEST_P(WorldConformance, TheOthersGoOnWithoutALostRank) {
+  if (!GetParam().survives_losses) GTEST_SKIP() << "a failing rank ends all of them";
+  const auto errors = run(3, go_on_without_rank_1);
+  EXPECT_EQ(text_of(errors[0]), "");
+  EXPECT_EQ(text_of(errors[2]), "");
+}
+
+inline Task<> receive_in_vain(World& world, Rank from) {
+  std::vector<float> never(1000);
+  co_await world.recv(from, test_tag(9), target_of(never));
+}
+
+inline Task<> cancel_a_wait(World& world) {
+  const Rank other = 1 - world.rank();
+  {
+    Started waiting(world, receive_in_vain(world, other));
+    EXPECT_FALSE(waiting.done());
+  }
+  co_await pass_around(world, 1000, 2);
+}
+
+TEST_P(WorldConformance, ACancelledWaitLeavesNothingBehind) { run_well(2, cancel_a_wait); }
+
+inline Task<> wait_too_long(World& world) {
+  if (world.rank() == 1) {
+    std::vector<float> go(1);
+    co_await world.recv(0, test_tag(1), target_of(go));
+    co_return;
+  }
+  world.set_deadline(0.05);
+  bool passed = false;
+  std::string text;
+  try {
+    co_await receive_in_vain(world, 1);
+  } catch (const DeadlinePassed& error) {
+    passed = true;
+    text = error.what();
+  }
+  EXPECT_TRUE(passed);
+  EXPECT_NE(text.find("control message 9"), std::string::npos) << text;
+  EXPECT_NE(text.find("rank 1"), std::string::npos) << text;
+  world.set_deadline(60);
+  co_await send_values(world, 1, test_tag(1), ramp(1, 0));
+}
+
+TEST_P(WorldConformance, AWaitEndsAtItsDeadlineAndSaysForWhat) { run_well(2, wait_too_long); }
+
+inline Task<> sleep_then_note(World& world, double seconds, int id, std::vector<int>& order) {
+  co_await world.sleep(seconds);
+  order.push_back(id);
+}
+
+inline Task<> sleep_in_order(World& world) {
+  std::vector<int> order;
+  const double start = world.now();
+  {
+    std::vector<Started> sleepers;
+    sleepers.emplace_back(world, sleep_then_note(world, 0.03, 3, order));
+    sleepers.emplace_back(world, sleep_then_note(world, 0.01, 1, order));
+    sleepers.emplace_back(world, sleep_then_note(world, 0.02, 2, order));
+    co_await join_all(world, sleepers);
+  }
+  EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
+  EXPECT_GE(world.now() - start, 0.03);
+}
+
+TEST_P(WorldConformance, SleepersWakeInOrder) { run_well(2, sleep_in_order); }
+
+inline Task<> compute_something(World& world) {
+  int done = 0;
+  for (const Where where : {Where::pool, Where::here}) {
+    co_await world.compute(
+        0.001, [&] { ++done; }, where);
+    bool thrown = false;
+    try {
+      co_await world.compute(
+          0.001, [] { fail_run("of the work"); }, where);
+    } catch (const RunError& error) {
+      thrown = std::string(error.what()) == "of the work";
+    }
+    EXPECT_TRUE(thrown);
+  }
+  EXPECT_EQ(done, 2);
+}
+
+TEST_P(WorldConformance, WorkIsDoneAndItsErrorsComeBack) { run_well(2, compute_something); }
+
+inline Task<> count_traffic(World& world) {
+  co_await pass_around(world, 250, 4);
+  EXPECT_EQ(world.traffic().messages_sent, 4U);
+  EXPECT_EQ(world.traffic().messages_received, 4U);
+  EXPECT_EQ(world.traffic().bytes_sent, 4000U);
+  EXPECT_EQ(world.traffic().bytes_received, 4000U);
+}
+
+TEST_P(WorldConformance, TrafficIsCounted) { run_well(3, count_traffic); }
+
+}  // namespace syrtos::world

@@ -1,0 +1,25 @@
+#include "syrtos/world/local/local.h"
+
+#include "tests/world/conformance.h"
+
+namespace syrtos::world {
+namespace {
+
+INSTANTIATE_TEST_SUITE_P(Local, WorldConformance,
+                         testing::Values(WorldKind{"local", [](int ranks) {
+                                                     return std::make_unique<LocalCluster>(ranks);
+                                                   }}));
+
+Task<> wait_for_each_other(World& world) {
+  co_await expect_values(world, 1 - world.rank(), test_tag(), ramp(1, 1));
+}
+
+TEST(LocalCluster, ADeadlockIsReportedAtOnce) {
+  LocalCluster cluster(2);
+  for (const auto& error : cluster.run(wait_for_each_other)) {
+    EXPECT_TRUE(is_a<DeadlinePassed>(error)) << text_of(error);
+  }
+}
+
+}  // namespace
+}  // namespace syrtos::world
