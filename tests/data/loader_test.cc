@@ -85,8 +85,8 @@ TEST_F(LoaderTest, GoesOnFromAnyPlace) {
 
 TEST_F(LoaderTest, ShardsTogetherDeliverWhatOneDoes) {
   const Delivered one = deliver({.batch = 20}, 5);
-  const Delivered left = deliver({.batch = 10, .shard = {0, 2}}, 5);
-  const Delivered right = deliver({.batch = 10, .shard = {1, 2}}, 5);
+  const Delivered left = deliver({.batch = 20, .shard = {0, 2}}, 5);
+  const Delivered right = deliver({.batch = 20, .shard = {1, 2}}, 5);
   std::vector<int32_t> joined;
   for (int step = 0; step < 5; ++step) {
     for (const Delivered* half : {&left, &right}) {
@@ -101,7 +101,7 @@ TEST_F(LoaderTest, DeliversEmptySharesToWorkersWhoHaveNone) {
   RandomDataset few(3, kShape, 10, 1);
   int64_t delivered = 0;
   for (int64_t worker = 0; worker < 5; ++worker) {
-    Loader loader(few, transform_, {.batch = 1, .shard = {worker, 5}, .prefetch = 2});
+    Loader loader(few, transform_, {.batch = 5, .shard = {worker, 5}, .prefetch = 2});
     for (int step = 0; step < 4; ++step) {
       const Batch batch = loader.next();
       EXPECT_EQ(batch.epoch, step);

@@ -17,11 +17,11 @@ constexpr uint64_t kSeed = 7;
 int64_t take_steps(int64_t size, int64_t epoch, int64_t used, int64_t batch, int64_t workers,
                    int64_t steps, Remainder remainder, std::vector<int>& uses) {
   const Permutation order(size, kSeed, epoch);
-  for (int64_t step = 0; step < steps && steps_left(size, used, batch, workers, remainder) > 0;
+  for (int64_t step = 0; step < steps && steps_left(size, used, batch * workers, remainder) > 0;
        ++step) {
     int64_t after = used;
     for (int64_t worker = 0; worker < workers; ++worker) {
-      const Slice slice = slice_of(size, used, batch, {worker, workers}, remainder);
+      const Slice slice = slice_of(size, used, batch * workers, {worker, workers}, remainder);
       EXPECT_LE(slice.count, batch);
       for (int64_t n = 0; n < slice.count; ++n) {
         ++uses[static_cast<size_t>(order[(slice.first + n) % size])];
@@ -91,8 +91,8 @@ TEST(Slices, SplitAGlobalBatchLikeOneWorkerWouldTakeIt) {
   // Two workers with 8 each see, together, just the samples of one worker with 16.
   for (int64_t used = 0; used < 96; used += 16) {
     const Slice whole = slice_of(96, used, 16, {0, 1}, Remainder::short_batch);
-    const Slice left = slice_of(96, used, 8, {0, 2}, Remainder::short_batch);
-    const Slice right = slice_of(96, used, 8, {1, 2}, Remainder::short_batch);
+    const Slice left = slice_of(96, used, 16, {0, 2}, Remainder::short_batch);
+    const Slice right = slice_of(96, used, 16, {1, 2}, Remainder::short_batch);
     EXPECT_EQ(left.first, whole.first);
     EXPECT_EQ(right.first, left.first + left.count);
     EXPECT_EQ(left.count + right.count, whole.count);

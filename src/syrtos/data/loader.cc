@@ -33,7 +33,8 @@ Loader::Loader(const Dataset& data, const Transform& transform, const LoaderOpti
     : data_(data),
       transform_(transform),
       options_(options),
-      grain_(grain_for(transform, options.batch)),
+      share_(largest_share(options.batch, options.shard.workers)),
+      grain_(grain_for(transform, share_)),
       scratch_(static_cast<size_t>(thread_count())),
       // One is lent, and each thread may keep one from being used again while it has no core.
       slots_(static_cast<size_t>(std::max(1, options.prefetch) + threads_of(options) + 1)) {
@@ -41,9 +42,9 @@ Loader::Loader(const Dataset& data, const Transform& transform, const LoaderOpti
   free_.reserve(slots_.size());
   ring_.reserve(slots_.size());
   for (Slot& slot : slots_) {
-    slot.is_done.reserve(static_cast<size_t>((options.batch + grain_ - 1) / grain_));
-    slot.images = Buffer(transform.bytes() * static_cast<size_t>(options.batch), "batches");
-    slot.labels.resize(static_cast<size_t>(options.batch));
+    slot.is_done.reserve(static_cast<size_t>((share_ + grain_ - 1) / grain_));
+    slot.images = Buffer(transform.bytes() * static_cast<size_t>(share_), "batches");
+    slot.labels.resize(static_cast<size_t>(share_));
     free_.push_back(&slot);
   }
 }
@@ -63,7 +64,7 @@ void Loader::seek(int64_t epoch, int64_t used) {
 bool Loader::plan_slot() {
   if (static_cast<int>(ring_.size()) == std::max(1, options_.prefetch)) return false;
   SYRTOS_CHECK(!free_.empty(), "more batches are abandoned than there are threads");
-  if (steps_left(data_.size(), used_, options_.batch, options_.shard.workers, options_.remainder) ==
+  if (steps_left(data_.size(), used_, options_.batch, options_.remainder) ==
       0) {
     ++epoch_;
     used_ = 0;

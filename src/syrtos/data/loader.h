@@ -15,7 +15,7 @@
 namespace syrtos::data {
 
 struct LoaderOptions {
-  int64_t batch = 64;
+  int64_t batch = 64;    ///< samples of all workers in a step
   uint64_t seed = 1;     ///< of order and augmentation
   bool training = true;  ///< in random order and varied; otherwise in order and as `view` says
   Placement view = {};
@@ -123,6 +123,7 @@ class Loader {
   const Dataset& data_;
   const Transform& transform_;
   LoaderOptions options_;
+  int64_t share_;                 // most samples of a batch here
   int64_t grain_;                 // samples that are taken at once
   std::vector<Scratch> scratch_;  // of the pool's threads
 

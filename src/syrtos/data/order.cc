@@ -27,24 +27,21 @@ Remainder parse_remainder(std::string_view name) {
                suggestion(name, {"short", "drop", "pad"}));
 }
 
-int64_t steps_left(int64_t size, int64_t used, int64_t batch, int64_t workers,
-                   Remainder remainder) {
-  const int64_t whole = batch * workers;
+int64_t steps_left(int64_t size, int64_t used, int64_t batch, Remainder remainder) {
   const int64_t left = size - used;
-  return remainder == Remainder::drop ? left / whole : (left + whole - 1) / whole;
+  return remainder == Remainder::drop ? left / batch : (left + batch - 1) / batch;
 }
 
 Slice slice_of(int64_t size, int64_t used, int64_t batch, const Shard& shard, Remainder remainder) {
   SYRTOS_CHECK(shard.worker >= 0 && shard.worker < shard.workers, "{} of {}", shard.worker,
                shard.workers);
-  SYRTOS_CHECK(steps_left(size, used, batch, shard.workers, remainder) > 0, "{} of {} used", used,
+  SYRTOS_CHECK(steps_left(size, used, batch, remainder) > 0, "{} of {} used", used,
                size);
-  const int64_t whole = batch * shard.workers;
-  const int64_t taken = remainder == Remainder::pad ? whole : std::min(whole, size - used);
+  const int64_t taken = remainder == Remainder::pad ? batch : std::min(batch, size - used);
   const int64_t begin = taken * shard.worker / shard.workers;
   const int64_t end = taken * (shard.worker + 1) / shard.workers;
   Slice slice{.first = used + begin, .count = end - begin, .used = std::min(size, used + taken)};
-  slice.last = steps_left(size, slice.used, batch, shard.workers, remainder) == 0;
+  slice.last = steps_left(size, slice.used, batch, remainder) == 0;
   return slice;
 }
 

@@ -32,14 +32,19 @@ struct Slice {
   bool last = false;  ///< the epoch ends with this step
 };
 
-/// The step after `used` samples of an epoch of `size`, each worker taking up to `batch`.
+/// The step after `used` samples of an epoch of `size`, all workers together taking up to `batch`.
 ///
 /// The epoch's order is a function of seed and epoch alone, and so is its beginning: how many
-/// samples were used says which. Workers take neighbouring slices of the next workers * batch
-/// samples, so after a stop any number of workers can go on with just what was not used yet.
+/// samples were used says which. Workers take neighbouring slices of the next `batch` samples, equal
+/// to within one, so after a stop any number of workers can go on with just what was not used yet.
 Slice slice_of(int64_t size, int64_t used, int64_t batch, const Shard& shard, Remainder remainder);
 
 /// Steps of an epoch from `used` on.
-int64_t steps_left(int64_t size, int64_t used, int64_t batch, int64_t workers, Remainder remainder);
+int64_t steps_left(int64_t size, int64_t used, int64_t batch, Remainder remainder);
+
+/// The most samples that one of so many workers takes of a batch.
+inline int64_t largest_share(int64_t batch, int64_t workers) {
+  return (batch + workers - 1) / workers;
+}
 
 }  // namespace syrtos::data

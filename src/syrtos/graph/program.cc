@@ -56,29 +56,45 @@ bool is_finite(const Program::Placed& value) {
 
 }  // namespace
 
-PhaseTimes Program::run(const ops::Step& step, GradientListener* listener) {
+PhaseTimes Program::run(const ops::Step& step) {
   PhaseTimes times;
+  run_items(0, items_.size(), step, times);
+  return times;
+}
+
+void Program::run_items(size_t first, size_t last, const ops::Step& step, PhaseTimes& times) {
   Clock::time_point start = Clock::now();
-  Phase phase = Phase::forward;
+  Phase phase = first < last ? items_[first].phase : Phase::forward;
   const auto end_phase = [&] {
     const Clock::time_point now = Clock::now();
     double& spent = phase == Phase::forward ? times.forward_s : times.backward_s;
     spent += std::chrono::duration<double>(now - start).count();
     start = now;
   };
-  for (const Item& item : items_) {
-    if (item.phase != phase) {
+  for (size_t i = first; i < last; ++i) {
+    if (items_[i].phase != phase) {
       end_phase();
-      phase = item.phase;
+      phase = items_[i].phase;
     }
-    item.kernel->run(step);
-    if (listener == nullptr) continue;
-    for (const int slot : item.finishes) {
-      listener->gradient_ready(parameters_->slots()[static_cast<size_t>(slot)]);
-    }
+    items_[i].kernel->run(step);
   }
   end_phase();
-  return times;
+}
+
+std::vector<int> Program::slots_read(const Item& item) const {
+  const auto* weights = reinterpret_cast<const std::byte*>(parameters_->weights().data());
+  const auto* working = reinterpret_cast<const std::byte*>(parameters_->working().data());
+  std::vector<int> read;
+  for (const ValueId id : item.inputs) {
+    if (id == kNone) continue;
+    const auto* data = static_cast<const std::byte*>(placed(id).data);
+    for (size_t i = 0; i < parameters_->slots().size(); ++i) {
+      const size_t offset = parameters_->slots()[i].offset;
+      const bool is_copy = working != nullptr && data == working + offset * sizeof(BFloat16);
+      if (data == weights + offset * sizeof(float) || is_copy) read.push_back(static_cast<int>(i));
+    }
+  }
+  return read;
 }
 
 std::vector<double> Program::profile(const ops::Step& step) {

@@ -11,13 +11,6 @@
 
 namespace syrtos::graph {
 
-/// Told, on the thread that runs the program, as soon as a slice of the gradient arena is final.
-class GradientListener {
- public:
-  virtual ~GradientListener() = default;
-  virtual void gradient_ready(const ParameterSlot& slot) = 0;
-};
-
 struct PhaseTimes {
   double forward_s = 0;
   double backward_s = 0;
@@ -46,7 +39,9 @@ class Program {
     ValueId root = kNone;  ///< the value whose memory it is: itself, or what it is a view of
   };
 
-  PhaseTimes run(const ops::Step& step, GradientListener* listener = nullptr);
+  PhaseTimes run(const ops::Step& step);
+  /// Items first .. last - 1 alone; adds their times. All of them in order are a run.
+  void run_items(size_t first, size_t last, const ops::Step& step, PhaseTimes& times);
 
   /// Inputs and outputs by name. Tensors are plain; these convert, and allocate nothing.
   void set_input(std::string_view name, const Tensor& plain);
@@ -59,6 +54,8 @@ class Program {
   float read_scalar(std::string_view name) const;
 
   const Parameters& parameters() const { return *parameters_; }
+  /// The slots whose weights an item reads.
+  std::vector<int> slots_read(const Item& item) const;
   const std::vector<Item>& items() const { return items_; }
   const Placed& placed(ValueId id) const { return values_[static_cast<size_t>(id)]; }
   size_t arena_bytes() const { return arena_.size(); }

@@ -94,7 +94,7 @@ data::Splits random_splits(int64_t samples, const Shape& image, int64_t classes,
 }
 
 int64_t ResolvedJob::steps_per_epoch() const {
-  return data::steps_left(data.train->size(), 0, job.batch, 1, remainder);
+  return data::steps_left(data.train->size(), 0, job.batch, remainder);
 }
 
 int64_t ResolvedJob::short_batch() const {

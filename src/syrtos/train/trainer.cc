@@ -161,7 +161,7 @@ void Trainer::check_loss(NetworkProgram& training, float loss) {
 
 int64_t Trainer::steps_in_epoch() const {
   return steps_per_epoch_ - data::steps_left(job_.data.train->size(), position_.used,
-                                             job_.job.batch, 1, job_.remainder);
+                                             job_.job.batch, job_.remainder);
 }
 
 void Trainer::train_step() {

@@ -87,6 +87,10 @@ void Event::set() {
   while (!waiting_.empty()) world_.scheduler().ready.push(waiting_.front());
 }
 
+void Condition::notify_all() {
+  while (!waiting_.empty()) world_.scheduler().ready.push(waiting_.front());
+}
+
 bool Semaphore::Acquire::await_ready() const {
   if (semaphore_.free_ == 0) return false;
   --semaphore_.free_;

@@ -84,6 +84,33 @@ class Event {
   WaitList waiting_;
 };
 
+/// Whoever waits goes on at the next notification and looks again.
+class Condition {
+ public:
+  explicit Condition(World& world) : world_(world) {}
+  void notify_all();
+
+  class [[nodiscard]] Wait final : public Waiter {
+   public:
+    bool await_ready() const { return false; }
+    void await_suspend(std::coroutine_handle<> handle) {
+      suspend(handle);
+      condition_.waiting_.push(*this);
+    }
+    void await_resume() const {}
+
+   private:
+    friend class Condition;
+    explicit Wait(Condition& condition) : condition_(condition) {}
+    Condition& condition_;
+  };
+  Wait wait() { return Wait(*this); }
+
+ private:
+  World& world_;
+  WaitList waiting_;
+};
+
 /// So many may pass at a time; the others wait in order.
 class Semaphore {
  public:

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "syrtos/graph/program.h"
+
+namespace syrtos::graph {
+
+/// A part of a program between two points at which weights are needed or gradients become final.
+struct Stage {
+  size_t first = 0;  ///< items first .. last - 1
+  size_t last = 0;
+  std::vector<int> needs = {};     ///< buckets whose weights are read here for the first time
+  std::vector<int> finishes = {};  ///< buckets whose gradients are final after it
+};
+
+/// Cuts a program so that each stage can start when the buckets it needs are there, and each
+/// bucket's gradient is known to be final as early as it is. `bucket_of` maps slots to buckets 0,
+/// 1, ... All stages in order are the program.
+std::vector<Stage> stages_of(const Program& program, std::span<const int> bucket_of);
+
+}  // namespace syrtos::graph

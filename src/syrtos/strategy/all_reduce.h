@@ -1,0 +1,59 @@
+#pragma once
+
+#include <memory>
+
+#include "syrtos/collective/collective.h"
+#include "syrtos/strategy/arrivals.h"
+#include "syrtos/strategy/strategy.h"
+#include "syrtos/strategy/threshold.h"
+
+namespace syrtos::strategy {
+
+/// Synchronous training by all-reduce (--sync join and split).
+///
+///   for each stage of the pass:
+///     wait until the weights it needs have arrived
+///     compute it
+///     for each bucket whose gradient is final now, start bring(bucket)
+///
+///   bring(bucket):
+///     sum the gradient over all workers
+///     when the pass is over, which still reads the weights: update the bucket's weights
+///
+/// So a bucket crosses while the pass goes on, and the next pass starts while the last buckets
+/// cross. Buckets that the next pass needs first have priority on the wire. With --clip the update
+/// needs the norm of the whole gradient and waits for all buckets.
+///
+/// Messages and bytes: for each bucket those of the all-reduce algorithm (collective/*.h); with
+/// ring each worker sends 2 (N - 1) / N of the gradient in 2 (N - 1) messages per bucket. With
+/// --wire threshold each worker sends what is above it to all others: 4 bytes an element.
+class AllReduceTraining final : public Strategy {
+ public:
+  AllReduceTraining(World& world, const Team& team, const Options& options, Replica& replica);
+
+  Task<> begin() override;
+  Task<int64_t> step(const StepInfo& info) override;
+  Task<> settle() override { return arrivals_.all(); }
+  Task<> agree() override;
+  Task<> collect() override;
+  Task<> end() override;
+
+ private:
+  using Over = std::shared_ptr<world::Event>;
+  Task<> bring(int bucket, StepInfo info, Over over);
+  Task<> sum(int bucket, const StepInfo& info);
+  Task<> sum_sparse(int bucket, const StepInfo& info);
+  Task<> update_clipped(StepInfo info);
+
+  World& world_;
+  const Options options_;
+  Replica& replica_;
+  const collective::Group group_;
+  Arrivals arrivals_;
+  std::vector<Residue> residues_;  // of each bucket, with a threshold
+};
+
+/// Copies of rank 0's weights, statistics and what its optimiser keeps go to all workers.
+Task<> broadcast_replica(World& world, const collective::Group& group, Replica& replica);
+
+}  // namespace syrtos::strategy

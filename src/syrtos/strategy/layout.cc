@@ -1,0 +1,85 @@
+#include "syrtos/strategy/layout.h"
+
+#include <algorithm>
+
+#include "syrtos/base/error.h"
+
+namespace syrtos::strategy {
+
+std::vector<Bucket> plan_buckets(std::span<const optim::Segment> tensors, size_t bytes) {
+  std::vector<Bucket> buckets;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const optim::Segment& tensor = tensors[i];
+    const size_t end = tensor.offset + tensor.elements;
+    const bool joins =
+        !buckets.empty() && (end - buckets.back().first) * sizeof(float) <= bytes;
+    if (!joins) {
+      buckets.push_back({.first = tensor.offset, .first_tensor = static_cast<int>(i)});
+    }
+    buckets.back().count = end - buckets.back().first;
+    buckets.back().last_tensor = static_cast<int>(i) + 1;
+  }
+  return buckets;
+}
+
+std::vector<int> bucket_of_tensor(const Layout& layout) {
+  std::vector<int> bucket_of;
+  for (size_t b = 0; b < layout.buckets.size(); ++b) {
+    bucket_of.resize(static_cast<size_t>(layout.buckets[b].last_tensor), static_cast<int>(b));
+  }
+  return bucket_of;
+}
+
+std::vector<optim::Segment> segments_in(const Layout& layout, size_t first, size_t count) {
+  std::vector<optim::Segment> inside;
+  for (optim::Segment tensor : layout.tensors) {
+    const size_t begin = std::max(tensor.offset, first);
+    const size_t end = std::min(tensor.offset + tensor.elements, first + count);
+    if (begin >= end) continue;
+    tensor.offset = begin;
+    tensor.elements = end - begin;
+    inside.push_back(tensor);
+  }
+  return optim::merged(inside);
+}
+
+size_t bucket_bytes(double latency_s, double bytes_per_s, int ranks) {
+  const double rounds = 2.0 * std::max(1, ranks - 1);
+  const double bytes = 20 * rounds * latency_s * bytes_per_s;
+  return static_cast<size_t>(std::clamp(bytes, 1e6, 32e6));
+}
+
+std::vector<Piece> place_on_servers(const Layout& layout, int servers) {
+  SYRTOS_CHECK(servers >= 1);
+  constexpr size_t kLine = 16;  // pieces begin on cache lines
+  const size_t fair = (layout.elements() / static_cast<size_t>(servers) + kLine) / kLine * kLine;
+  std::vector<size_t> load(static_cast<size_t>(servers));
+  std::vector<Piece> pieces;
+  for (size_t b = 0; b < layout.buckets.size(); ++b) {
+    const Bucket& bucket = layout.buckets[b];
+    const size_t bucket_end = bucket.first + bucket.count;
+    for (int t = bucket.first_tensor; t < bucket.last_tensor; ++t) {
+      const optim::Segment& tensor = layout.tensors[static_cast<size_t>(t)];
+      // Up to the next tensor, so that pieces leave no gaps.
+      const size_t end = t + 1 < bucket.last_tensor
+                             ? layout.tensors[static_cast<size_t>(t) + 1].offset
+                             : bucket_end;
+      for (size_t at = tensor.offset; at < end;) {
+        const size_t count = std::min(fair, end - at);
+        const auto least = std::min_element(load.begin(), load.end());
+        *least += count;
+        const auto server = static_cast<int>(least - load.begin());
+        Piece* last = pieces.empty() ? nullptr : &pieces.back();
+        if (last != nullptr && last->bucket == static_cast<int>(b) && last->server == server) {
+          last->count += count;
+        } else {
+          pieces.push_back({static_cast<int>(b), at, count, server});
+        }
+        at += count;
+      }
+    }
+  }
+  return pieces;
+}
+
+}  // namespace syrtos::strategy

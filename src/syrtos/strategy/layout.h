@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "syrtos/optim/optimizer.h"
+
+namespace syrtos::strategy {
+
+/// A slice of the arenas whose gradient is exchanged at once. Buckets lie, and become final, in
+/// this order: the last one has what the next forward pass needs first.
+struct Bucket {
+  size_t first = 0;  ///< element
+  size_t count = 0;
+  int first_tensor = 0;
+  int last_tensor = 0;  ///< one after
+};
+
+/// Where everything lies: the same on every rank.
+struct Layout {
+  std::vector<optim::Segment> tensors;
+  std::vector<Bucket> buckets;
+
+  size_t elements() const {
+    return tensors.empty() ? 0 : tensors.back().offset + tensors.back().elements;
+  }
+};
+
+/// Neighbouring tensors become buckets of about `bytes`; a larger tensor is one of its own.
+std::vector<Bucket> plan_buckets(std::span<const optim::Segment> tensors, size_t bytes);
+
+/// The bucket of each tensor.
+std::vector<int> bucket_of_tensor(const Layout& layout);
+
+/// The parts of tensors that lie in elements first .. first + count - 1.
+std::vector<optim::Segment> segments_in(const Layout& layout, size_t first, size_t count);
+
+/// Bytes for which the latency of an exchange between so many ranks is at most a twentieth of its
+/// time: less wastes the wire, more leaves less to overlap.
+size_t bucket_bytes(double latency_s, double bytes_per_s, int ranks);
+
+/// What one server keeps of a bucket.
+struct Piece {
+  int bucket = 0;
+  size_t first = 0;
+  size_t count = 0;
+  int server = 0;
+};
+
+/// Each tensor goes to the server with the fewest bytes so far; tensors that are larger than a
+/// server's fair share are cut first. Neighbours on one server in one bucket become one piece.
+std::vector<Piece> place_on_servers(const Layout& layout, int servers);
+
+}  // namespace syrtos::strategy

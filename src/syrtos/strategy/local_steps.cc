@@ -1,0 +1,68 @@
+#include "syrtos/strategy/local_steps.h"
+
+#include "syrtos/optim/clip.h"
+#include "syrtos/strategy/all_reduce.h"
+
+namespace syrtos::strategy {
+
+LocalSteps::LocalSteps(World& world, const Team& team, const Options& options, Replica& replica)
+    : world_(world),
+      options_(options),
+      replica_(replica),
+      group_(collective::Group::of(world, team.worker_ranks())),
+      arrivals_(world, waiting_, replica.layout().buckets.size()) {}
+
+Task<> LocalSteps::begin() { return broadcast_replica(world_, group_, replica_); }
+
+Task<int64_t> LocalSteps::step(const StepInfo& info) {
+  const std::vector<Stage>& stages = replica_.stages();
+  for (size_t i = 0; i < stages.size(); ++i) {
+    for (const int bucket : stages[i].needs) co_await arrivals_.wait(bucket);
+    co_await world_.compute(stages[i].seconds, [this, i] { replica_.run(i); });
+  }
+  const size_t elements = replica_.layout().elements();
+  co_await world_.compute(replica_.update_seconds(elements), [&] {
+    optim::Hyper hyper = info.hyper;
+    if (info.clip > 0) {
+      hyper.gradient_scale = optim::clip_scale(replica_.gradient_norm(), info.clip);
+    }
+    replica_.update(0, elements, hyper);
+  });
+  if (++since_ >= options_.sync.number) start_averaging();
+  co_return 1;
+}
+
+void LocalSteps::start_averaging() {
+  since_ = 0;
+  ++averages_;
+  // The first layers are needed first.
+  for (int bucket = static_cast<int>(replica_.layout().buckets.size()) - 1; bucket >= 0; --bucket) {
+    arrivals_.start(bucket, average(bucket));
+  }
+}
+
+Task<> LocalSteps::average(int bucket) {
+  const Bucket& where = replica_.layout().buckets[static_cast<size_t>(bucket)];
+  const Floats weights = part(replica_.weights(), where.first, where.count);
+  collective::Exchange exchange;
+  exchange.algorithm = options_.exchange.algorithm;
+  exchange.wire =
+      options_.wire.kind == Wire::Kind::bf16 ? collective::Wire::bf16 : collective::Wire::f32;
+  exchange.tag = {world::Purpose::all_reduce, static_cast<uint16_t>(bucket), averages_};
+  exchange.priority = bucket;
+  co_await collective::all_reduce(world_, group_, weights, exchange);
+  co_await world_.compute(replica_.update_seconds(where.count), [this, &where, &weights] {
+    scale(weights, 1.0 / group_.size());
+    replica_.weights_changed(where.first, where.count);
+  });
+}
+
+Task<> LocalSteps::agree() {
+  if (since_ > 0) start_averaging();
+  co_await arrivals_.all();
+}
+
+Task<> LocalSteps::collect() { co_return; }
+Task<> LocalSteps::end() { co_return; }
+
+}  // namespace syrtos::strategy

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "syrtos/collective/collective.h"
+#include "syrtos/strategy/arrivals.h"
+#include "syrtos/strategy/strategy.h"
+
+namespace syrtos::strategy {
+
+/// Workers train alone and average their weights every H steps (--sync local:H).
+///
+///   for each stage of the pass: wait for its weights, compute it
+///   update all weights from the own gradient
+///   after every H-th step, for each bucket: sum the weights over all workers, divide by N
+///
+/// The averages cross while the next pass starts, layer by layer. What the optimiser keeps stays
+/// each worker's own.
+///
+/// Messages and bytes: those of an all-reduce of all weights, every H steps.
+class LocalSteps final : public Strategy {
+ public:
+  LocalSteps(World& world, const Team& team, const Options& options, Replica& replica);
+
+  Task<> begin() override;
+  Task<int64_t> step(const StepInfo& info) override;
+  Task<> settle() override { return arrivals_.all(); }
+  Task<> agree() override;
+  Task<> collect() override;
+  Task<> end() override;
+
+ private:
+  Task<> average(int bucket);
+  void start_averaging();
+
+  World& world_;
+  const Options options_;
+  Replica& replica_;
+  const collective::Group group_;
+  Arrivals arrivals_;
+  int64_t since_ = 0;  // steps since the last average
+  uint32_t averages_ = 0;
+};
+
+}  // namespace syrtos::strategy

@@ -1,0 +1,212 @@
+#include "syrtos/strategy/options.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/format.h"
+
+namespace syrtos::strategy {
+
+namespace {
+
+/// "ssp:3" -> "ssp" and "3".
+struct Words {
+  std::string_view name;
+  std::optional<std::string_view> number;
+};
+
+Words split(std::string_view text) {
+  const size_t colon = text.find(':');
+  if (colon == std::string_view::npos) return {text, {}};
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+template <typename Number>
+Number number_of(const Words& words, const char* option, const char* example, Number least) {
+  Number value{};
+  const std::string_view text = words.number.value_or("");
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= least)) {
+    fail_request("{}: expected {} such as {} with a number of at least {}, found '{}'", option,
+                 words.name, example, least, text);
+  }
+  return value;
+}
+
+void expect_no_number(const Words& words, const char* option) {
+  if (words.number) {
+    fail_request("{}: {} takes no number, found ':{}'", option, words.name, *words.number);
+  }
+}
+
+}  // namespace
+
+Exchange parse_exchange(std::string_view text) {
+  const Words words = split(text);
+  Exchange exchange;
+  if (words.name == "allreduce") {
+    exchange.algorithm = collective::parse_algorithm(words.number.value_or("auto"));
+  } else if (words.name == "ps-sharded") {
+    exchange.kind = Exchange::Kind::servers;
+    exchange.servers = number_of<int>(words, "--exchange", "ps-sharded:2", 1);
+  } else {
+    if (words.name == "ps") {
+      exchange.kind = Exchange::Kind::servers;
+      exchange.servers = 1;
+    } else if (words.name == "ps-colocated") {
+      exchange.kind = Exchange::Kind::colocated;
+    } else if (words.name == "shared") {
+      exchange.kind = Exchange::Kind::shared;
+    } else {
+      fail_request(
+          "--exchange: unknown '{}'{}", text,
+          suggestion(words.name, {"allreduce", "ps", "ps-sharded:K", "ps-colocated", "shared"}));
+    }
+    expect_no_number(words, "--exchange");
+  }
+  return exchange;
+}
+
+std::string to_string(const Exchange& exchange) {
+  switch (exchange.kind) {
+    case Exchange::Kind::all_reduce:
+      return fmt::format("allreduce:{}", collective::to_string(exchange.algorithm));
+    case Exchange::Kind::servers:
+      return exchange.servers == 1 ? "ps" : fmt::format("ps-sharded:{}", exchange.servers);
+    case Exchange::Kind::colocated:
+      return "ps-colocated";
+    case Exchange::Kind::shared:
+      return "shared";
+  }
+  return "?";
+}
+
+Sync parse_sync(std::string_view text) {
+  using Kind = Sync::Kind;
+  const Words words = split(text);
+  for (const auto& [name, kind] :
+       {std::pair{"join", Kind::join}, {"split", Kind::split}, {"async", Kind::async}}) {
+    if (words.name != name) continue;
+    expect_no_number(words, "--sync");
+    return {kind, 0};
+  }
+  if (words.name == "ssp") return {Kind::ssp, number_of<int64_t>(words, "--sync", "ssp:3", 0)};
+  if (words.name == "backup") {
+    return {Kind::backup, number_of<int64_t>(words, "--sync", "backup:1", 1)};
+  }
+  if (words.name == "local") return {Kind::local, number_of<int64_t>(words, "--sync", "local:8", 1)};
+  fail_request("--sync: unknown '{}'{}", text,
+               suggestion(words.name, {"join", "split", "async", "ssp:S", "backup:B", "local:H"}));
+}
+
+std::string to_string(const Sync& sync) {
+  switch (sync.kind) {
+    case Sync::Kind::join:
+      return "join";
+    case Sync::Kind::split:
+      return "split";
+    case Sync::Kind::async:
+      return "async";
+    case Sync::Kind::ssp:
+      return fmt::format("ssp:{}", sync.number);
+    case Sync::Kind::backup:
+      return fmt::format("backup:{}", sync.number);
+    case Sync::Kind::local:
+      return fmt::format("local:{}", sync.number);
+  }
+  return "?";
+}
+
+Wire parse_wire(std::string_view text) {
+  const Words words = split(text);
+  if (words.name == "threshold") {
+    Wire wire{Wire::Kind::threshold, number_of<float>(words, "--wire", "threshold:0.001", 0)};
+    if (wire.threshold == 0) fail_request("--wire: a threshold of 0 sends nothing: use f32");
+    return wire;
+  }
+  if (words.name != "f32" && words.name != "bf16") {
+    fail_request("--wire: unknown '{}'{}", text,
+                 suggestion(words.name, {"f32", "bf16", "threshold:T"}));
+  }
+  expect_no_number(words, "--wire");
+  return {words.name == "f32" ? Wire::Kind::f32 : Wire::Kind::bf16, 0};
+}
+
+std::string to_string(const Wire& wire) {
+  switch (wire.kind) {
+    case Wire::Kind::f32:
+      return "f32";
+    case Wire::Kind::bf16:
+      return "bf16";
+    case Wire::Kind::threshold:
+      return fmt::format("threshold:{}", wire.threshold);
+  }
+  return "?";
+}
+
+const char* to_string(UpdateAt update) { return update == UpdateAt::server ? "server" : "worker"; }
+
+UpdateAt parse_update(std::string_view text, const Exchange& exchange) {
+  if (text == "auto") return exchange.has_servers() ? UpdateAt::server : UpdateAt::worker;
+  if (text == "server") return UpdateAt::server;
+  if (text == "worker") return UpdateAt::worker;
+  fail_request("--update: expected auto, server or worker, found '{}'{}", text,
+               suggestion(text, {"auto", "server", "worker"}));
+}
+
+void check(const Options& options, int workers, int64_t batch, bool clips) {
+  const Exchange& exchange = options.exchange;
+  const Sync& sync = options.sync;
+  const std::string sync_text = to_string(sync);
+  if (sync.kind == Sync::Kind::split && workers > batch) {
+    fail_request("--sync split: a batch of {} cannot be split over {} workers: use at most {}",
+                 batch, workers, batch);
+  }
+  if (sync.kind == Sync::Kind::backup && sync.number >= workers) {
+    fail_request("--sync {}: with {} workers at most {} can be left out", sync_text, workers,
+                 workers - 1);
+  }
+  if (exchange.kind == Exchange::Kind::shared && sync.kind != Sync::Kind::async) {
+    fail_request("--exchange shared is asynchronous: use it with --sync async, found {}",
+                 sync_text);
+  }
+  if (exchange.kind == Exchange::Kind::all_reduce && sync.tolerates_losses()) {
+    fail_request(
+        "--sync {} needs someone who holds the weights: use --exchange ps, ps-sharded:K or "
+        "ps-colocated instead of {}",
+        sync_text, to_string(exchange));
+  }
+  if (exchange.has_servers() && sync.kind == Sync::Kind::local) {
+    fail_request("--sync {}: workers average their weights among themselves: use --exchange "
+                 "allreduce instead of {}",
+                 sync_text, to_string(exchange));
+  }
+  if (exchange.has_servers() && sync.tolerates_losses() && options.update == UpdateAt::worker) {
+    fail_request("--update worker: with --sync {} only servers know the weights: use --update "
+                 "server",
+                 sync_text);
+  }
+  if (!exchange.has_servers() && options.update == UpdateAt::server) {
+    fail_request("--update server: {} has no servers: use --exchange ps, ps-sharded:K or "
+                 "ps-colocated",
+                 to_string(exchange));
+  }
+  if (!exchange.has_servers() && options.permits > 0) {
+    fail_request("--permits: {} has no servers that could give them", to_string(exchange));
+  }
+  if (options.permits < 0) fail_request("--permits: expected 0 (any) or more");
+  if (options.bucket_mb < 0) fail_request("--bucket-mb: expected 0 (chosen) or more");
+  if (options.update == UpdateAt::server && clips) {
+    fail_request("--clip: a server sees one part of the gradient, not its norm: use --update "
+                 "worker");
+  }
+  if (options.wire.kind == Wire::Kind::threshold && sync.kind == Sync::Kind::local) {
+    fail_request("--wire {}: --sync {} sends weights, not gradients: use f32 or bf16",
+                 to_string(options.wire), sync_text);
+  }
+}
+
+}  // namespace syrtos::strategy

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "syrtos/world/tag.h"
+
+namespace syrtos::strategy {
+
+// What workers and servers say to each other about a piece of the parameters. A round of a piece
+// between one worker and its server:
+//
+//   worker                               server
+//     Push                       ->                    what comes, and how to use it
+//                               <-       a byte        only with --permits: now you
+//     the gradient               ->
+//                               <-       Pull, then weights (or averaged gradients)
+
+/// Goes before a gradient.
+struct Push {
+  double learning_rate = 0;
+  double weight_decay = 0;
+  int64_t step = 0;
+  uint32_t words = 0;     ///< of a sparse gradient
+  uint32_t pull_only = 0;  ///< 1: no gradient comes, the weights are wanted
+};
+
+/// Goes before weights.
+struct Pull {
+  int64_t version = 0;  ///< updates that they have seen
+};
+
+/// From rank 0 to each server.
+enum class Command : uint32_t {
+  collect = 1,  ///< send what the optimiser keeps
+  stop = 2,     ///< send the Report and end
+};
+
+/// A server's last words.
+struct Report {
+  static constexpr size_t kLargest = 63;
+  std::array<int64_t, kLargest + 1> staleness{};  ///< pushes by staleness; the last one: or more
+  int64_t dropped = 0;                            ///< gradients that came too late
+};
+
+using world::Purpose;
+using world::Tag;
+
+inline Tag header_tag(int piece, uint32_t round) {
+  return {Purpose::permit, static_cast<uint16_t>(piece), round};
+}
+inline Tag push_tag(int piece, uint32_t round) {
+  return {Purpose::push, static_cast<uint16_t>(piece), round};
+}
+inline Tag pull_tag(int piece, uint32_t round) {
+  return {Purpose::pull, static_cast<uint16_t>(piece), round};
+}
+/// Arenas of a piece that rank 0 brings at the start and fetches for a checkpoint.
+inline Tag arena_tag(int piece, uint32_t arena) {
+  return {Purpose::gather, static_cast<uint16_t>(piece), arena};
+}
+inline Tag layout_tag(uint32_t part) { return {Purpose::control, 100, part}; }
+inline Tag command_tag(uint32_t number) { return {Purpose::control, 101, number}; }
+inline Tag report_tag() { return {Purpose::control, 102, 0}; }
+
+}  // namespace syrtos::strategy

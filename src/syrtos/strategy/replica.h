@@ -1,0 +1,54 @@
+#pragma once
+
+#include <vector>
+
+#include "syrtos/collective/floats.h"
+#include "syrtos/optim/optimizer.h"
+#include "syrtos/strategy/layout.h"
+
+namespace syrtos::strategy {
+
+using collective::Floats;
+
+/// A part of a training pass: it can run when the weights it needs are there, and after it the
+/// gradients of some buckets are final.
+struct Stage {
+  std::vector<int> needs;  ///< buckets
+  std::vector<int> finishes;
+  double seconds = 0;  ///< it takes where time is simulated
+};
+
+/// What one worker trains, as its strategy sees it: arenas of weights and gradients, and a pass in
+/// stages. A network, or in a simulated world its sizes and times. Runs on the pool, all but the
+/// plain questions.
+class Replica {
+ public:
+  virtual ~Replica() = default;
+
+  virtual const Layout& layout() const = 0;
+  /// Of the pass that comes next.
+  virtual const std::vector<Stage>& stages() const = 0;
+  virtual void run(size_t stage) = 0;
+
+  /// Arenas; without data where only sizes are simulated.
+  virtual Floats weights() = 0;
+  virtual Floats gradients() = 0;
+  /// Running statistics: not trained, but part of the model.
+  virtual Floats states() = 0;
+  /// What the optimiser keeps, such as momentum: arenas like the weights'.
+  virtual std::vector<Floats> kept() = 0;
+
+  /// Takes the optimiser's step on these elements.
+  virtual void update(size_t first, size_t count, const optim::Hyper& hyper) = 0;
+  virtual double update_seconds(size_t count) const = 0;
+  /// The weights came from elsewhere: whatever is derived from them is made anew.
+  virtual void weights_changed(size_t first, size_t count) = 0;
+  /// L2 norm of the gradients.
+  virtual double gradient_norm() = 0;
+};
+
+inline Floats part(const Floats& all, size_t first, size_t count) {
+  return {all.data == nullptr ? nullptr : all.data + first, count};
+}
+
+}  // namespace syrtos::strategy

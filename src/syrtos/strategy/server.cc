@@ -1,0 +1,372 @@
+#include "syrtos/strategy/server.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "syrtos/base/error.h"
+#include "syrtos/strategy/bf16.h"
+#include "syrtos/strategy/threshold.h"
+
+namespace syrtos::strategy {
+
+using world::Landing;
+using world::PeerLost;
+using world::Source;
+using world::Started;
+using world::Target;
+using world::Where;
+
+namespace {
+
+/// A permit that goes back whatever happens.
+struct Permit {
+  world::Semaphore* semaphore = nullptr;
+  ~Permit() {
+    if (semaphore != nullptr) semaphore->release();
+  }
+};
+
+size_t elements_of(const std::vector<Piece>& pieces, int server) {
+  size_t elements = 0;
+  for (const Piece& piece : pieces) {
+    if (piece.server == server) elements += piece.count;
+  }
+  return elements;
+}
+
+}  // namespace
+
+Server::Server(World& world, const Team& team, const Options& options,
+               const optim::OptimizerOptions& optimizer, const Layout& layout, int servers,
+               int index)
+    : world_(world),
+      team_(team),
+      options_(options),
+      index_(index),
+      elements_(elements_of(place_on_servers(layout, servers), index)),
+      optimizer_(optimizer, world.carries_data() ? elements_ : 0),
+      lost_(static_cast<size_t>(team.workers)),
+      finished_(world) {
+  const std::vector<Piece> pieces = place_on_servers(layout, servers);
+  const bool data = world.carries_data();
+  const bool synchronous = options.sync.in_step();
+  size_t offset = 0;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const Piece& piece = pieces[i];
+    if (piece.server != index) continue;
+    Held& held = held_.emplace_back();
+    held.id = static_cast<int>(i);
+    held.piece = piece;
+    held.offset = offset;
+    held.segments = segments_in(layout, piece.first, piece.count);
+    for (optim::Segment& segment : held.segments) {
+      segment.offset = segment.offset - piece.first + offset;
+    }
+    for (Held::Sum& sum : held.sums) {
+      sum.done = std::make_shared<world::Event>(world);
+      const bool used = synchronous || (options.sync.kind == Sync::Kind::backup && &sum == &held.sums[0]);
+      if (data && used) sum.values.resize(piece.count);
+    }
+    held.clocks.resize(static_cast<size_t>(team.workers));
+    held.changed = std::make_unique<world::Condition>(world);
+    offset += piece.count;
+  }
+  if (data) weights_.resize(elements_);
+  if (options.permits > 0) {
+    in_ = std::make_unique<world::Semaphore>(world, options.permits);
+    out_ = std::make_unique<world::Semaphore>(world, options.permits);
+  }
+}
+
+float* Server::weights_of(const Held& held) const {
+  return weights_.empty() ? nullptr : const_cast<float*>(weights_.data()) + held.offset;
+}
+
+Floats Server::kept_of(const Held& held, size_t arena) const {
+  const std::span<float> all = optimizer_.slots()[arena].span();
+  return {all.empty() ? nullptr : all.data() + held.offset, held.piece.count};
+}
+
+Task<> Server::serve() {
+  co_await receive_arenas();
+  for (Held& held : held_) {
+    for (Rank worker = 0; worker < team_.workers; ++worker) {
+      tasks_.emplace_back(world_, guard(options_.sync.in_step() ? synchronous(worker, held)
+                                                                : free_running(worker, held)));
+    }
+  }
+  tasks_.emplace_back(world_, guard(obey()));
+  co_await finished_.wait();
+  if (error_) std::rethrow_exception(error_);
+}
+
+/// The first failure ends the server.
+Task<> Server::guard(Task<> task) {
+  try {
+    co_await task;
+  } catch (...) {
+    if (!error_) error_ = std::current_exception();
+    finished_.set();
+  }
+}
+
+Task<> Server::receive_arenas() {
+  for (Held& held : held_) {
+    const size_t bytes = held.piece.count * sizeof(float);
+    co_await world_.recv(0, arena_tag(held.id, 0), Target{weights_of(held), bytes});
+    if (options_.update == UpdateAt::worker) continue;
+    for (size_t arena = 0; arena < optimizer_.slots().size(); ++arena) {
+      const Target target{kept_of(held, arena).data, bytes};
+      co_await world_.recv(0, arena_tag(held.id, static_cast<uint32_t>(arena) + 1), target);
+    }
+  }
+}
+
+Task<> Server::obey() {
+  for (uint32_t number = 0;; ++number) {
+    Command command{};
+    co_await world_.recv(0, command_tag(number), Target{&command, sizeof(command)});
+    if (command == Command::collect) {
+      co_await send_kept();
+    } else {
+      co_await world_.send(0, report_tag(), Source{&report_, sizeof(report_)});
+      break;
+    }
+  }
+  finished_.set();
+}
+
+Task<> Server::send_kept() {
+  for (Held& held : held_) {
+    for (size_t arena = 0; arena < optimizer_.slots().size(); ++arena) {
+      const Source source{kept_of(held, arena).data, held.piece.count * sizeof(float)};
+      co_await world_.send(0, arena_tag(held.id, static_cast<uint32_t>(arena) + 1), source);
+    }
+  }
+}
+
+Task<> Server::synchronous(Rank worker, Held& held) {
+  for (uint32_t round = 0;; ++round) {
+    Push push;
+    co_await world_.recv(worker, header_tag(held.id, round), Target{&push, sizeof(push)});
+    Held::Sum& sum = held.sums[round % 2];
+    co_await receive(worker, held, round, push, sum.values.data(), true);
+    const std::shared_ptr<world::Event> done = sum.done;
+    if (++sum.arrived == team_.workers) {
+      co_await finish_round(held, sum, push);
+      done->set();
+    } else {
+      co_await done->wait();
+    }
+    const float* values =
+        options_.update == UpdateAt::server ? weights_of(held) : sum.values.data();
+    const bool packed = options_.wire.kind == Wire::Kind::bf16;
+    const Source source = packed ? Source{sum.packed.data(), held.piece.count * 2}
+                                 : Source{values, held.piece.count * sizeof(float)};
+    co_await reply(worker, held, round, source);
+    if (++sum.replied == team_.workers) {
+      sum.replied = 0;
+      if (options_.update == UpdateAt::worker) std::fill(sum.values.begin(), sum.values.end(), 0.0F);
+    }
+  }
+}
+
+Task<> Server::finish_round(Held& held, Held::Sum& sum, const Push& push) {
+  const double mean = 1.0 / team_.workers;
+  const float* values = sum.values.data();
+  if (options_.update == UpdateAt::server) {
+    co_await update(held, sum.values.data(), push, mean);
+    std::fill(sum.values.begin(), sum.values.end(), 0.0F);
+    values = weights_of(held);
+  } else {
+    scale({sum.values.empty() ? nullptr : sum.values.data(), held.piece.count}, mean);
+  }
+  if (options_.wire.kind == Wire::Kind::bf16) pack_bf16({const_cast<float*>(values), held.piece.count}, sum.packed);
+  ++held.version;
+  sum.arrived = 0;
+  sum.done = std::make_shared<world::Event>(world_);
+}
+
+Task<> Server::free_running(Rank worker, Held& held) {
+  bool lost = false;
+  try {
+    co_await free_rounds(worker, held);
+  } catch (const PeerLost& error) {
+    // Without rank 0 nobody evaluates or saves: then obey() fails.
+    if (error.rank() != worker) throw;
+    lost = true;
+  }
+  if (lost) lose(worker);
+}
+
+Task<> Server::free_rounds(Rank worker, Held& held) {
+  const size_t count = held.piece.count;
+  std::vector<float> mine(world_.carries_data() ? count : 0);  // the gradient, then the weights
+  std::vector<uint16_t> packed;
+  int64_t base = 0;  // version that the worker computes with
+  for (uint32_t round = 0;; ++round) {
+    Push push;
+    co_await world_.recv(worker, header_tag(held.id, round), Target{&push, sizeof(push)});
+    if (push.pull_only == 0) {
+      co_await receive(worker, held, round, push, mine.data(), false);
+      const auto stale = static_cast<size_t>(held.version - base);
+      ++report_.staleness[std::min(stale, Report::kLargest)];
+      ++held.clocks[static_cast<size_t>(worker)];
+      if (options_.sync.kind == Sync::Kind::backup) {
+        co_await count_in(worker, held, push, mine, base);
+      } else {
+        co_await update(held, mine.data(), push, 1);
+        ++held.version;
+      }
+      held.changed->notify_all();
+      if (options_.sync.kind == Sync::Kind::ssp) co_await await_slowest(worker, held);
+    }
+    base = held.version;
+    if (!mine.empty()) std::memcpy(mine.data(), weights_of(held), count * sizeof(float));
+    Source source{mine.data(), count * sizeof(float)};
+    if (options_.wire.kind == Wire::Kind::bf16) {
+      pack_bf16({mine.data(), count}, packed);
+      source = {packed.data(), count * 2};
+    }
+    co_await reply(worker, held, round, source);
+  }
+}
+
+Task<> Server::count_in(Rank worker, Held& held, const Push& push,
+                        const std::vector<float>& gradient, int64_t base) {
+  static_cast<void>(worker);
+  if (base < held.version) {
+    ++report_.dropped;
+    co_return;
+  }
+  Held::Sum& sum = held.sums[0];
+  for (size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += gradient[i];
+  ++sum.arrived;
+  // Also looked at by those that wait: a lost worker can make the rest enough.
+  while (held.version == base) {
+    if (sum.arrived >= needed()) {
+      co_await update(held, sum.values.data(), push, 1.0 / sum.arrived);
+      std::fill(sum.values.begin(), sum.values.end(), 0.0F);
+      sum.arrived = 0;
+      ++held.version;
+      held.changed->notify_all();
+      co_return;
+    }
+    co_await held.changed->wait();
+  }
+}
+
+Task<> Server::await_slowest(Rank worker, Held& held) {
+  while (true) {
+    int64_t slowest = held.clocks[static_cast<size_t>(worker)];
+    for (size_t other = 0; other < held.clocks.size(); ++other) {
+      if (!lost_[other]) slowest = std::min(slowest, held.clocks[other]);
+    }
+    if (held.clocks[static_cast<size_t>(worker)] - slowest <= options_.sync.number) co_return;
+    co_await held.changed->wait();
+  }
+}
+
+Task<> Server::receive(Rank worker, Held& held, uint32_t round, const Push& push, float* to,
+                       bool add) {
+  Permit permit;
+  if (in_) {
+    co_await in_->acquire();
+    permit.semaphore = in_.get();
+    const std::byte go{1};
+    co_await world_.send(worker, header_tag(held.id, round), Source{&go, 1});
+  }
+  const Tag tag = push_tag(held.id, round);
+  const size_t count = held.piece.count;
+  if (options_.wire.kind == Wire::Kind::threshold) {
+    if (push.words > count) {
+      fail_run("{} sends {} sparse elements of {}", world_.name(worker), push.words, count);
+    }
+    std::vector<uint32_t> words(push.words);
+    co_await world_.recv(worker, tag, Target{words.data(), words.size() * sizeof(uint32_t)});
+    if (!add && to != nullptr) std::fill_n(to, count, 0.0F);
+    add_sparse(words, options_.wire.threshold, {to, count});
+  } else if (options_.wire.kind == Wire::Kind::bf16) {
+    co_await world_.recv(worker, tag,
+                         Target{to, count * 2, add ? Landing::widen_add : Landing::widen});
+  } else {
+    co_await world_.recv(worker, tag,
+                         Target{to, count * sizeof(float), add ? Landing::add : Landing::store});
+  }
+}
+
+Task<> Server::reply(Rank worker, Held& held, uint32_t round, Source values) {
+  Permit permit;
+  if (out_) {
+    co_await out_->acquire();
+    permit.semaphore = out_.get();
+  }
+  const Pull pull{held.version};
+  if (!world_.carries_data()) values.data = nullptr;
+  // The first layers' weights, which lie last, are needed first.
+  const int priority = held.piece.bucket;
+  co_await world_.send(worker, header_tag(held.id, round), Source{&pull, sizeof(pull)}, priority);
+  co_await world_.send(worker, pull_tag(held.id, round), values, priority);
+}
+
+Task<> Server::update(Held& held, const float* gradient, const Push& push, double gradient_scale) {
+  constexpr double kSecondsPerElement = 0.5e-9;
+  // A worker that serves leaves its pool to computing.
+  const Where where = team_.servers > 0 ? Where::pool : Where::here;
+  co_await world_.compute(
+      kSecondsPerElement * static_cast<double>(held.piece.count),
+      [&] {
+        const optim::Hyper hyper{.learning_rate = push.learning_rate,
+                                 .weight_decay = push.weight_decay,
+                                 .gradient_scale = gradient_scale,
+                                 .step = held.version};
+        // The optimiser sees whole arenas; only the segments of this piece are touched.
+        const std::span<const float> gradients{gradient - held.offset, elements_};
+        optimizer_.update(weights_, gradients, {}, held.segments, hyper);
+      },
+      where);
+}
+
+void Server::lose(Rank worker) {
+  lost_[static_cast<size_t>(worker)] = true;
+  for (Held& held : held_) held.changed->notify_all();
+}
+
+int Server::alive() const {
+  return static_cast<int>(std::count(lost_.begin(), lost_.end(), false));
+}
+
+int64_t Server::needed() const {
+  return std::min<int64_t>(team_.workers - options_.sync.number, alive());
+}
+
+Task<> serve(World& world, Team team, Options options, optim::OptimizerOptions optimizer) {
+  std::array<uint64_t, 2> sizes{};
+  co_await world.recv(0, layout_tag(0), Target{sizes.data(), sizeof(sizes)});
+  constexpr uint64_t kMost = 1U << 20;
+  if (sizes[0] > kMost || sizes[1] > kMost) fail_run("rank 0 sent a layout that cannot be");
+  Layout layout;
+  layout.tensors.resize(sizes[0]);
+  layout.buckets.resize(sizes[1]);
+  co_await world.recv(0, layout_tag(1),
+                      Target{layout.tensors.data(), sizes[0] * sizeof(optim::Segment)});
+  co_await world.recv(0, layout_tag(2),
+                      Target{layout.buckets.data(), sizes[1] * sizeof(Bucket)});
+  Server server(world, team, options, optimizer, layout, team.servers,
+                world.rank() - team.workers);
+  co_await server.serve();
+}
+
+Task<> send_layout(World& world, const Team& team, const Layout& layout) {
+  const std::array<uint64_t, 2> sizes{layout.tensors.size(), layout.buckets.size()};
+  for (int k = 0; k < team.servers; ++k) {
+    const Rank server = team.server_rank(k);
+    co_await world.send(server, layout_tag(0), Source{sizes.data(), sizeof(sizes)});
+    co_await world.send(server, layout_tag(1),
+                        Source{layout.tensors.data(), sizes[0] * sizeof(optim::Segment)});
+    co_await world.send(server, layout_tag(2),
+                        Source{layout.buckets.data(), sizes[1] * sizeof(Bucket)});
+  }
+}
+
+}  // namespace syrtos::strategy

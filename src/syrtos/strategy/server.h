@@ -1,0 +1,109 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "syrtos/strategy/layout.h"
+#include "syrtos/strategy/protocol.h"
+#include "syrtos/strategy/strategy.h"
+#include "syrtos/world/started.h"
+
+namespace syrtos::strategy {
+
+/// A parameter server: keeps some pieces of the parameters and talks with each worker about each
+/// piece in a coroutine of its own.
+///
+/// Synchronous (join, split), for each piece and round:
+///   add the gradients of all workers as they arrive
+///   --update server: update the weights, send them to all; worker: send the mean to all
+///
+/// Free (async, ssp:S, backup:B), for each worker and piece:
+///   receive a gradient
+///   async:  update the weights at once
+///   ssp:    the same; then wait until the slowest worker is at most S steps behind
+///   backup: drop it if it was computed with older weights; else add it, and with the (N - B)-th
+///           one update the weights; wait until there are new ones
+///   send the weights
+///
+/// Messages and bytes of a step and worker: each piece once in each direction, so that all workers
+/// move 2 N times the parameters through the servers; with K servers 2 N / K through each.
+/// With --permits K at most K gradients come in and K pieces go out at a time; the others compute.
+class Server {
+ public:
+  /// `index`: which server it is. `mine` stays valid for the lifetime.
+  Server(World& world, const Team& team, const Options& options,
+         const optim::OptimizerOptions& optimizer, const Layout& layout, int servers, int index);
+
+  /// Until rank 0 says stop, or a rank is lost that cannot be spared.
+  Task<> serve();
+
+ private:
+  /// A piece and what is known about it.
+  struct Held {
+    int id = 0;  ///< of the piece, the same on all ranks
+    Piece piece;
+    size_t offset = 0;  ///< in this server's arenas
+    std::vector<optim::Segment> segments;
+    int64_t version = 0;  ///< updates
+
+    /// Of a synchronous round; rounds alternate between two, because the replies of one may still
+    /// be on their way when the gradients of the next arrive.
+    struct Sum {
+      std::vector<float> values;
+      std::vector<uint16_t> packed;
+      int arrived = 0;
+      int replied = 0;
+      std::shared_ptr<world::Event> done;
+    };
+    std::array<Sum, 2> sums;
+
+    std::vector<int64_t> clocks;  ///< pushes of each worker
+    std::unique_ptr<world::Condition> changed;
+  };
+
+  Task<> receive_arenas();
+  Task<> obey();
+  Task<> send_kept();
+  Task<> guard(Task<> task);
+
+  Task<> synchronous(Rank worker, Held& held);
+  Task<> free_running(Rank worker, Held& held);
+  Task<> free_rounds(Rank worker, Held& held);
+
+  Task<> receive(Rank worker, Held& held, uint32_t round, const Push& push, float* to, bool add);
+  Task<> reply(Rank worker, Held& held, uint32_t round, world::Source values);
+  Task<> finish_round(Held& held, Held::Sum& sum, const Push& push);
+  Task<> count_in(Rank worker, Held& held, const Push& push, const std::vector<float>& gradient,
+                  int64_t base);
+  Task<> await_slowest(Rank worker, Held& held);
+  Task<> update(Held& held, const float* gradient, const Push& push, double scale);
+
+  void lose(Rank worker);
+  int alive() const;
+  int64_t needed() const;
+  float* weights_of(const Held& held) const;
+  Floats kept_of(const Held& held, size_t arena) const;
+
+  World& world_;
+  const Team team_;
+  const Options options_;
+  const int index_;
+  std::vector<Held> held_;
+  size_t elements_ = 0;
+  std::vector<float> weights_;
+  optim::Optimizer optimizer_;
+  std::vector<bool> lost_;  // workers
+  std::unique_ptr<world::Semaphore> in_;
+  std::unique_ptr<world::Semaphore> out_;
+  std::vector<world::Started> tasks_;
+  world::Event finished_;
+  std::exception_ptr error_;
+  Report report_;
+};
+
+/// A rank that is nothing but a server: learns the layout from rank 0 and serves.
+Task<> serve(World& world, Team team, Options options, optim::OptimizerOptions optimizer);
+/// Rank 0's part of it, for each server of its own.
+Task<> send_layout(World& world, const Team& team, const Layout& layout);
+
+}  // namespace syrtos::strategy

@@ -1,0 +1,233 @@
+#include "syrtos/strategy/server_training.h"
+
+#include <algorithm>
+
+#include "syrtos/optim/clip.h"
+#include "syrtos/strategy/all_reduce.h"
+#include "syrtos/strategy/bf16.h"
+
+namespace syrtos::strategy {
+
+using world::Event;
+using world::Landing;
+using world::Source;
+using world::Started;
+using world::Target;
+
+ServerTraining::ServerTraining(World& world, const Team& team, const Options& options,
+                               const optim::OptimizerOptions& optimizer, Replica& replica)
+    : world_(world),
+      team_(team),
+      options_(options),
+      replica_(replica),
+      servers_(team.servers > 0 ? team.servers : team.workers),
+      lanes_of_bucket_(replica.layout().buckets.size()),
+      arrivals_(world, waiting_, replica.layout().buckets.size()) {
+  for (const Piece& piece : place_on_servers(replica.layout(), servers_)) {
+    Lane& lane = lanes_.emplace_back();
+    lane.piece = piece;
+    if (options.wire.kind == Wire::Kind::threshold) {
+      lane.residue.emplace(options.wire.threshold, piece.count);
+    }
+    lanes_of_bucket_[static_cast<size_t>(piece.bucket)].push_back(
+        static_cast<int>(lanes_.size()) - 1);
+  }
+  SYRTOS_CHECK(lanes_.size() <= 65536, "{} pieces", lanes_.size());
+  if (team.servers == 0) {
+    own_.emplace(world, team, options, optimizer, replica.layout(), servers_, world.rank());
+  }
+}
+
+Task<> ServerTraining::begin() {
+  if (own_) serving_ = Started(world_, own_->serve());
+  if (world_.rank() == 0) {
+    co_await send_layout(world_, team_, replica_.layout());
+    co_await send_arenas();
+  }
+  const collective::Group workers = collective::Group::of(world_, team_.worker_ranks());
+  co_await broadcast_replica(world_, workers, replica_);
+}
+
+Task<> ServerTraining::send_arenas() {
+  std::vector<Floats> arenas = {};
+  arenas.push_back(replica_.weights());
+  if (options_.update == UpdateAt::server) {
+    for (const Floats& kept : replica_.kept()) arenas.push_back(kept);
+  }
+  for (size_t id = 0; id < lanes_.size(); ++id) {
+    const Piece& piece = lanes_[id].piece;
+    for (size_t arena = 0; arena < arenas.size(); ++arena) {
+      const Floats values = part(arenas[arena], piece.first, piece.count);
+      co_await world_.send(server_of(piece),
+                           arena_tag(static_cast<int>(id), static_cast<uint32_t>(arena)),
+                           Source{values.data, values.count * sizeof(float)});
+    }
+  }
+}
+
+Task<int64_t> ServerTraining::step(const StepInfo& info) {
+  const Over over = std::make_shared<Event>(world_);
+  const std::vector<Stage>& stages = replica_.stages();
+  for (size_t i = 0; i < stages.size(); ++i) {
+    for (const int bucket : stages[i].needs) co_await arrivals_.wait(bucket);
+    co_await world_.compute(stages[i].seconds, [this, i] { replica_.run(i); });
+    for (const int bucket : stages[i].finishes) {
+      arrivals_.start(bucket, bring(bucket, info, over));
+    }
+  }
+  over->set();
+  if (info.clip > 0) co_await update_clipped(info);
+  if (options_.sync.kind != Sync::Kind::backup) co_return 1;
+  // Whoever was too late has to catch up: its next step is the servers' next step.
+  co_await arrivals_.all();
+  co_return std::max<int64_t>(1, version_ - info.step);
+}
+
+Task<> ServerTraining::bring(int bucket, StepInfo info, Over over) {
+  std::vector<Started> exchanges;
+  for (const int id : lanes_of_bucket_[static_cast<size_t>(bucket)]) {
+    exchanges.emplace_back(world_, exchange(id, info, over));
+  }
+  co_await world::join_all(world_, exchanges);
+}
+
+Task<> ServerTraining::exchange(int id, StepInfo info, Over over) {
+  Lane& lane = lanes_[static_cast<size_t>(id)];
+  const uint32_t round = lane.round++;
+  co_await push(id, info, round);
+  co_await over->wait();
+  co_await pull(id, round);
+  const Piece& piece = lane.piece;
+  if (options_.update == UpdateAt::server) {
+    co_await world_.compute(0, [this, &piece] {
+      replica_.weights_changed(piece.first, piece.count);
+    });
+  } else if (info.clip == 0) {
+    co_await world_.compute(replica_.update_seconds(piece.count), [this, &piece, &info] {
+      replica_.update(piece.first, piece.count, info.hyper);
+    });
+  }
+}
+
+Task<> ServerTraining::push(int id, const StepInfo& info, uint32_t round) {
+  Lane& lane = lanes_[static_cast<size_t>(id)];
+  const Rank server = server_of(lane.piece);
+  const int priority = lane.piece.bucket;
+  const Floats gradient = part(replica_.gradients(), lane.piece.first, lane.piece.count);
+  scale(gradient, info.weight);
+  SparseGradient sparse;
+  if (lane.residue) sparse = lane.residue->encode(gradient);
+  Push header;
+  header.learning_rate = info.hyper.learning_rate;
+  header.weight_decay = info.hyper.weight_decay;
+  header.step = info.step;
+  header.words = static_cast<uint32_t>(sparse.words.size());
+  co_await world_.send(server, header_tag(id, round), Source{&header, sizeof(header)}, priority);
+  if (options_.permits > 0) {
+    std::byte go{};
+    co_await world_.recv(server, header_tag(id, round), Target{&go, 1});
+  }
+  Source source{gradient.data, gradient.count * sizeof(float)};
+  if (lane.residue) {
+    source = {sparse.words.data(), sparse.words.size() * sizeof(uint32_t)};
+  } else if (options_.wire.kind == Wire::Kind::bf16) {
+    pack_bf16(gradient, lane.packed);
+    source = {lane.packed.data(), gradient.count * 2};
+  }
+  co_await world_.send(server, push_tag(id, round), source, priority);
+}
+
+Task<> ServerTraining::pull(int id, uint32_t round) {
+  const Piece& piece = lanes_[static_cast<size_t>(id)].piece;
+  const Rank server = server_of(piece);
+  Pull header;
+  co_await world_.recv(server, header_tag(id, round), Target{&header, sizeof(header)});
+  if (id == 0) version_ = header.version;
+  const Floats arena =
+      options_.update == UpdateAt::server ? replica_.weights() : replica_.gradients();
+  const Floats to = part(arena, piece.first, piece.count);
+  const bool packed = options_.wire.kind == Wire::Kind::bf16;
+  const Target target{to.data, piece.count * (packed ? 2 : sizeof(float)),
+                      packed ? Landing::widen : Landing::store};
+  co_await world_.recv(server, pull_tag(id, round), target);
+}
+
+/// The weights as they are now, without a gradient.
+Task<> ServerTraining::refresh(int id) {
+  Lane& lane = lanes_[static_cast<size_t>(id)];
+  const uint32_t round = lane.round++;
+  Push header;
+  header.pull_only = 1;
+  co_await world_.send(server_of(lane.piece), header_tag(id, round),
+                       Source{&header, sizeof(header)});
+  co_await pull(id, round);
+}
+
+Task<> ServerTraining::agree() {
+  if (options_.sync.in_step()) co_return;
+  std::vector<Started> pulls;
+  for (size_t id = 0; id < lanes_.size(); ++id) {
+    pulls.emplace_back(world_, refresh(static_cast<int>(id)));
+  }
+  co_await world::join_all(world_, pulls);
+  const size_t elements = replica_.layout().elements();
+  co_await world_.compute(0, [&] { replica_.weights_changed(0, elements); });
+}
+
+Task<> ServerTraining::collect() {
+  if (world_.rank() != 0 || options_.update == UpdateAt::worker) co_return;
+  const std::vector<Floats> kept = replica_.kept();
+  const auto command = Command::collect;
+  const uint32_t number = commands_++;
+  std::vector<Started> sends;
+  for (int k = 0; k < servers_; ++k) {
+    co_await world_.send(team_.server_rank(k), command_tag(number),
+                         Source{&command, sizeof(command)});
+  }
+  for (size_t id = 0; id < lanes_.size(); ++id) {
+    const Piece& piece = lanes_[id].piece;
+    for (size_t arena = 0; arena < kept.size(); ++arena) {
+      const Floats to = part(kept[arena], piece.first, piece.count);
+      co_await world_.recv(server_of(piece),
+                           arena_tag(static_cast<int>(id), static_cast<uint32_t>(arena) + 1),
+                           Target{to.data, to.count * sizeof(float)});
+    }
+  }
+}
+
+Task<> ServerTraining::end() {
+  if (world_.rank() == 0) {
+    const auto command = Command::stop;
+    const uint32_t number = commands_++;
+    for (int k = 0; k < servers_; ++k) {
+      co_await world_.send(team_.server_rank(k), command_tag(number),
+                           Source{&command, sizeof(command)});
+      Report report;
+      co_await world_.recv(team_.server_rank(k), report_tag(), Target{&report, sizeof(report)});
+      for (size_t i = 0; i < report.staleness.size(); ++i) {
+        report_.staleness[i] += report.staleness[i];
+      }
+      report_.dropped += report.dropped;
+    }
+  }
+  if (serving_.valid()) co_await serving_.join();
+}
+
+Task<> ServerTraining::update_clipped(StepInfo info) {
+  co_await arrivals_.all();
+  const size_t elements = replica_.layout().elements();
+  co_await world_.compute(replica_.update_seconds(elements), [&] {
+    info.hyper.gradient_scale = optim::clip_scale(replica_.gradient_norm(), info.clip);
+    replica_.update(0, elements, info.hyper);
+  });
+}
+
+std::map<int64_t, int64_t> ServerTraining::staleness() const {
+  std::map<int64_t, int64_t> histogram;
+  for (size_t i = 0; i < report_.staleness.size(); ++i) {
+    if (report_.staleness[i] > 0) histogram[static_cast<int64_t>(i)] = report_.staleness[i];
+  }
+  return histogram;
+}
+
+}  // namespace syrtos::strategy

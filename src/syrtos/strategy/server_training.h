@@ -1,0 +1,72 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "syrtos/collective/collective.h"
+#include "syrtos/strategy/arrivals.h"
+#include "syrtos/strategy/server.h"
+#include "syrtos/strategy/strategy.h"
+#include "syrtos/strategy/threshold.h"
+
+namespace syrtos::strategy {
+
+/// A worker of parameter servers (server.h says what they do).
+///
+///   for each stage of the pass:
+///     wait until the weights it needs have arrived
+///     compute it
+///     for each bucket whose gradient is final now, start exchange(piece) for each of its pieces
+///
+///   exchange(piece):
+///     push the gradient to the piece's server
+///     when the pass is over, which still reads the weights: pull the new ones
+///     (--update worker: pull the mean gradient and update)
+class ServerTraining final : public Strategy {
+ public:
+  ServerTraining(World& world, const Team& team, const Options& options,
+                 const optim::OptimizerOptions& optimizer, Replica& replica);
+
+  Task<> begin() override;
+  Task<int64_t> step(const StepInfo& info) override;
+  Task<> settle() override { return arrivals_.all(); }
+  Task<> agree() override;
+  Task<> collect() override;
+  Task<> end() override;
+  std::map<int64_t, int64_t> staleness() const override;
+
+ private:
+  using Over = std::shared_ptr<world::Event>;
+  /// What a piece needs on its way.
+  struct Lane {
+    Piece piece;
+    uint32_t round = 0;
+    std::optional<Residue> residue;
+    std::vector<uint16_t> packed;
+  };
+
+  Task<> bring(int bucket, StepInfo info, Over over);
+  Task<> exchange(int id, StepInfo info, Over over);
+  Task<> push(int id, const StepInfo& info, uint32_t round);
+  Task<> pull(int id, uint32_t round);
+  Task<> refresh(int id);
+  Task<> send_arenas();
+  Task<> update_clipped(StepInfo info);
+  Rank server_of(const Piece& piece) const { return team_.server_rank(piece.server); }
+
+  World& world_;
+  const Team team_;
+  const Options options_;
+  Replica& replica_;
+  const int servers_;
+  std::vector<Lane> lanes_;
+  std::vector<std::vector<int>> lanes_of_bucket_;
+  int64_t version_ = 0;  // of the first piece, as its server last said
+  uint32_t commands_ = 0;
+  Arrivals arrivals_;
+  std::optional<Server> own_;  // in a worker that serves
+  world::Started serving_;
+  Report report_;
+};
+
+}  // namespace syrtos::strategy

@@ -1,0 +1,27 @@
+#include "syrtos/strategy/strategy.h"
+
+#include "syrtos/strategy/all_reduce.h"
+#include "syrtos/strategy/local_steps.h"
+#include "syrtos/strategy/server_training.h"
+
+namespace syrtos::strategy {
+
+std::vector<Rank> Team::worker_ranks() const {
+  std::vector<Rank> ranks;
+  for (Rank rank = 0; rank < workers; ++rank) ranks.push_back(rank);
+  return ranks;
+}
+
+std::unique_ptr<Strategy> make_strategy(World& world, const Team& team, const Options& options,
+                                        const optim::OptimizerOptions& optimizer,
+                                        Replica& replica) {
+  if (options.exchange.has_servers()) {
+    return std::make_unique<ServerTraining>(world, team, options, optimizer, replica);
+  }
+  if (options.sync.kind == Sync::Kind::local) {
+    return std::make_unique<LocalSteps>(world, team, options, replica);
+  }
+  return std::make_unique<AllReduceTraining>(world, team, options, replica);
+}
+
+}  // namespace syrtos::strategy

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "syrtos/optim/optimizer.h"
+#include "syrtos/strategy/options.h"
+#include "syrtos/strategy/replica.h"
+#include "syrtos/world/world.h"
+
+namespace syrtos::strategy {
+
+using world::Rank;
+using world::Task;
+using world::World;
+
+/// Who does what: workers are ranks 0 .. workers - 1; servers of their own come after them.
+struct Team {
+  int workers = 1;
+  int servers = 0;  ///< of their own
+
+  std::vector<Rank> worker_ranks() const;
+  /// Rank of server k: also where workers serve.
+  Rank server_rank(int k) const { return servers > 0 ? workers + k : k; }
+};
+
+struct StepInfo {
+  int64_t step = 0;  ///< of the run, from 0
+  /// Samples of this worker over the mean number: 1 unless shares differ.
+  double weight = 1;
+  optim::Hyper hyper;
+  double clip = 0;  ///< largest norm of the gradient; 0: any
+};
+
+/// Where a worker's time went that it did not compute, in seconds.
+struct Waiting {
+  double network = 0;  ///< for weights that were on their way: exchange that computing did not hide
+};
+
+/// How a worker trains together with the others. One object per worker; all coroutines.
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+
+  /// Everybody gets rank 0's weights, statistics and what the optimiser keeps.
+  virtual Task<> begin() = 0;
+  /// A pass, and the exchange of what it found. The exchange may go on afterwards: it is awaited
+  /// where the next pass needs its result. Returns by how many steps the run is further.
+  virtual Task<int64_t> step(const StepInfo& info) = 0;
+  /// Awaits what is on its way; the weights are complete then, but with async not those of others.
+  virtual Task<> settle() = 0;
+  /// After every worker has settled: all have the same weights.
+  virtual Task<> agree() = 0;
+  /// After agree(): rank 0 has what the optimiser keeps.
+  virtual Task<> collect() = 0;
+  /// Ends servers. Called by every worker, once, after everything else.
+  virtual Task<> end() = 0;
+
+  const Waiting& waiting() const { return waiting_; }
+  /// How many updates came between a worker's pull and its push: staleness -> pushes. Of this
+  /// process's servers.
+  virtual std::map<int64_t, int64_t> staleness() const { return {}; }
+
+ protected:
+  Waiting waiting_;
+};
+
+/// The strategy of a worker. `replica` outlives it. With servers in workers, it serves too.
+std::unique_ptr<Strategy> make_strategy(World& world, const Team& team, const Options& options,
+                                        const optim::OptimizerOptions& optimizer,
+                                        Replica& replica);
+
+}  // namespace syrtos::strategy

@@ -1,0 +1,62 @@
+#include "syrtos/strategy/threshold.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "syrtos/base/error.h"
+
+namespace syrtos::strategy {
+
+SparseGradient Residue::encode(const Floats& gradient) {
+  SparseGradient sparse;
+  if (gradient.data == nullptr) {
+    sparse.words.resize(gradient.count / 1000);
+    return sparse;
+  }
+  for (size_t i = 0; i < gradient.count; ++i) {
+    const float sum = left_[i] + gradient.data[i];
+    const auto index = static_cast<uint32_t>(2 * i);
+    if (sum > threshold_) {
+      sparse.words.push_back(index);
+      left_[i] = sum - threshold_;
+    } else if (sum < -threshold_) {
+      sparse.words.push_back(index + 1);
+      left_[i] = sum + threshold_;
+    } else {
+      left_[i] = sum;
+    }
+  }
+  return sparse;
+}
+
+void add_sparse(std::span<const uint32_t> words, float threshold, const Floats& gradient) {
+  if (gradient.data == nullptr) return;
+  for (const uint32_t word : words) {
+    const size_t index = word / 2;
+    if (index >= gradient.count) {
+      fail_run("a sparse gradient has element {} of {}: do all ranks train the same network?",
+               index, gradient.count);
+    }
+    gradient.data[index] += (word & 1U) == 0 ? threshold : -threshold;
+  }
+}
+
+void decode_sum(const std::vector<std::vector<std::byte>>& all, float threshold,
+                const Floats& gradient) {
+  if (gradient.data == nullptr) return;
+  std::fill_n(gradient.data, gradient.count, 0.0F);
+  std::vector<uint32_t> words;
+  for (const std::vector<std::byte>& bytes : all) {
+    words.resize(bytes.size() / sizeof(uint32_t));
+    std::memcpy(words.data(), bytes.data(), words.size() * sizeof(uint32_t));
+    add_sparse(words, threshold, gradient);
+  }
+}
+
+void scale(const Floats& gradient, double factor) {
+  if (factor == 1 || gradient.data == nullptr) return;
+  const auto by = static_cast<float>(factor);
+  for (size_t i = 0; i < gradient.count; ++i) gradient.data[i] *= by;
+}
+
+}  // namespace syrtos::strategy

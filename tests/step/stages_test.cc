@@ -1,0 +1,90 @@
+#include "syrtos/graph/stages.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+
+#include "syrtos/train/network.h"
+
+namespace syrtos {
+namespace {
+
+train::Network make_network(const char* name, DType dtype) {
+  nn::ModelOptions options;
+  options.batch = 2;
+  options.classes = 10;
+  options.channels = 3;
+  options.height = options.width = 32;
+  options.dtype = dtype;
+  return {name, options, train::Network::Use::training};
+}
+
+class Stages : public testing::TestWithParam<DType> {};
+
+TEST_P(Stages, CoverTheProgramAndFinishSlicesInTheOrderInWhichTheyLie) {
+  train::Network network = make_network("resnet18", GetParam());
+  const graph::Program& program = network.training().program();
+  const size_t slots = program.parameters().slots().size();
+  std::vector<int> each(slots);
+  std::iota(each.begin(), each.end(), 0);
+  size_t item = 0;
+  int next = 0;
+  std::vector<bool> needed(slots);
+  for (const graph::Stage& stage : graph::stages_of(program, each)) {
+    EXPECT_EQ(stage.first, item);
+    EXPECT_GT(stage.last, stage.first);
+    item = stage.last;
+    for (const int bucket : stage.needs) needed[static_cast<size_t>(bucket)] = true;
+    for (const int bucket : stage.finishes) {
+      EXPECT_EQ(bucket, next++);
+      EXPECT_TRUE(needed[static_cast<size_t>(bucket)]) << bucket;
+    }
+  }
+  EXPECT_EQ(item, program.items().size());
+  EXPECT_EQ(next, static_cast<int>(slots));
+}
+
+TEST_P(Stages, OneBucketFinishesLast) {
+  train::Network network = make_network("resnet18", GetParam());
+  const graph::Program& program = network.training().program();
+  const std::vector<int> one(program.parameters().slots().size(), 0);
+  const std::vector<graph::Stage> stages = graph::stages_of(program, one);
+  for (size_t i = 0; i < stages.size(); ++i) {
+    const bool finishes = !stages[i].finishes.empty();
+    EXPECT_EQ(finishes, i + 1 == stages.size()) << i;
+  }
+}
+
+TEST_P(Stages, RunOneAfterTheOtherGiveTheSameBitsAsTheWhole) {
+  train::Network network = make_network("lenet5", GetParam());
+  network.initialize(1);
+  graph::Program& program = network.training().program();
+  const graph::Parameters& parameters = network.parameters();
+  std::vector<int> pairs;
+  for (size_t i = 0; i < parameters.slots().size(); ++i) pairs.push_back(static_cast<int>(i / 2));
+  program.run({1, 0, 0});
+  const std::vector<float> whole(parameters.gradients().begin(), parameters.gradients().end());
+  std::memset(parameters.gradients().data(), 0, parameters.gradients().size_bytes());
+  graph::PhaseTimes times;
+  for (const graph::Stage& stage : graph::stages_of(program, pairs)) {
+    program.run_items(stage.first, stage.last, {1, 0, 0}, times);
+    for (const int bucket : stage.finishes) {
+      for (size_t i = 0; i < parameters.slots().size(); ++i) {
+        if (pairs[i] != bucket) continue;
+        const graph::ParameterSlot& slot = parameters.slots()[i];
+        EXPECT_EQ(std::memcmp(whole.data() + slot.offset,
+                              parameters.gradients().data() + slot.offset,
+                              slot.elements * sizeof(float)),
+                  0)
+            << slot.name;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, Stages, testing::Values(DType::f32, DType::bf16),
+                         [](const auto& info) { return to_string(info.param); });
+
+}  // namespace
+}  // namespace syrtos
