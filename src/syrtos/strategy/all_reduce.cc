@@ -60,13 +60,8 @@ Task<> AllReduceTraining::sum(int bucket, const StepInfo& info) {
   const Bucket& where = replica_.layout().buckets[static_cast<size_t>(bucket)];
   const Floats gradient = part(replica_.gradients(), where.first, where.count);
   scale(gradient, info.weight);
-  collective::Exchange exchange;
-  exchange.algorithm = options_.exchange.algorithm;
-  exchange.wire =
-      options_.wire.kind == Wire::Kind::bf16 ? collective::Wire::bf16 : collective::Wire::f32;
-  exchange.tag = {Purpose::all_reduce, static_cast<uint16_t>(bucket),
-                  static_cast<uint32_t>(info.step)};
-  exchange.priority = bucket;
+  collective::Exchange exchange = exchange_of(options_, bucket, static_cast<uint32_t>(info.step));
+  exchange.scratch = &scratch_;
   co_await collective::all_reduce(world_, group_, gradient, exchange);
 }
 
@@ -75,9 +70,11 @@ Task<> AllReduceTraining::sum_sparse(int bucket, const StepInfo& info) {
   const Floats gradient = part(replica_.gradients(), where.first, where.count);
   scale(gradient, info.weight);
   const SparseGradient mine = residues_[static_cast<size_t>(bucket)].encode(gradient);
+  const std::span<const std::byte> bytes = mine.bytes();
   const Tag tag{Purpose::all_gather, static_cast<uint16_t>(bucket),
                 static_cast<uint32_t>(info.step)};
-  const auto all = co_await collective::all_gather_bytes(world_, group_, mine.bytes(), tag);
+  const auto all = co_await collective::all_gather_bytes(
+      world_, group_, collective::Bytes(bytes.begin(), bytes.end()), tag);
   decode_sum(all, options_.wire.threshold, gradient);
 }
 
@@ -92,6 +89,17 @@ Task<> AllReduceTraining::update_clipped(StepInfo info) {
   });
 }
 
+collective::Exchange exchange_of(const Options& options, int bucket, uint32_t round) {
+  collective::Exchange exchange;
+  exchange.algorithm = options.exchange.algorithm;
+  exchange.wire =
+      options.wire.kind == Wire::Kind::bf16 ? collective::Wire::bf16 : collective::Wire::f32;
+  exchange.tag = {Purpose::all_reduce, static_cast<uint16_t>(bucket), round};
+  exchange.priority = bucket;
+  exchange.link = options.link;
+  return exchange;
+}
+
 // Every worker has taken the same updates.
 Task<> AllReduceTraining::agree() { co_return; }
 Task<> AllReduceTraining::collect() { co_return; }
@@ -103,9 +111,9 @@ Task<> broadcast_replica(World& world, const collective::Group& group, Replica& 
   arenas.push_back(replica.weights());
   arenas.push_back(replica.states());
   for (size_t i = 0; i < arenas.size(); ++i) {
-    const world::Target target{arenas[i].data, arenas[i].count * sizeof(float)};
     const Tag tag{Purpose::broadcast, static_cast<uint16_t>(i), 0};
-    co_await collective::broadcast(world, group, target, 0, tag);
+    co_await collective::broadcast(world, group, arenas[i].data, arenas[i].count * sizeof(float), 0,
+                                   tag);
   }
   const size_t elements = replica.weights().count;
   co_await world.compute(0, [&] { replica.weights_changed(0, elements); });

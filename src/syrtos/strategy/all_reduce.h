@@ -2,10 +2,11 @@
 
 #include <memory>
 
+#include "syrtos/collective/bytes.h"
 #include "syrtos/collective/collective.h"
 #include "syrtos/strategy/arrivals.h"
 #include "syrtos/strategy/strategy.h"
-#include "syrtos/strategy/threshold.h"
+#include "syrtos/strategy/wire.h"
 
 namespace syrtos::strategy {
 
@@ -49,9 +50,13 @@ class AllReduceTraining final : public Strategy {
   const Options options_;
   Replica& replica_;
   const collective::Group group_;
+  collective::Scratch scratch_;  // outlives what arrives
   Arrivals arrivals_;
   std::vector<Residue> residues_;  // of each bucket, with a threshold
 };
+
+/// How a bucket is summed.
+collective::Exchange exchange_of(const Options& options, int bucket, uint32_t round);
 
 /// Copies of rank 0's weights, statistics and what its optimiser keeps go to all workers.
 Task<> broadcast_replica(World& world, const collective::Group& group, Replica& replica);

@@ -11,8 +11,7 @@ std::vector<Bucket> plan_buckets(std::span<const optim::Segment> tensors, size_t
   for (size_t i = 0; i < tensors.size(); ++i) {
     const optim::Segment& tensor = tensors[i];
     const size_t end = tensor.offset + tensor.elements;
-    const bool joins =
-        !buckets.empty() && (end - buckets.back().first) * sizeof(float) <= bytes;
+    const bool joins = !buckets.empty() && (end - buckets.back().first) * sizeof(float) <= bytes;
     if (!joins) {
       buckets.push_back({.first = tensor.offset, .first_tensor = static_cast<int>(i)});
     }

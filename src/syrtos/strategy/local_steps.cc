@@ -44,12 +44,8 @@ void LocalSteps::start_averaging() {
 Task<> LocalSteps::average(int bucket) {
   const Bucket& where = replica_.layout().buckets[static_cast<size_t>(bucket)];
   const Floats weights = part(replica_.weights(), where.first, where.count);
-  collective::Exchange exchange;
-  exchange.algorithm = options_.exchange.algorithm;
-  exchange.wire =
-      options_.wire.kind == Wire::Kind::bf16 ? collective::Wire::bf16 : collective::Wire::f32;
-  exchange.tag = {world::Purpose::all_reduce, static_cast<uint16_t>(bucket), averages_};
-  exchange.priority = bucket;
+  collective::Exchange exchange = exchange_of(options_, bucket, averages_);
+  exchange.scratch = &scratch_;
   co_await collective::all_reduce(world_, group_, weights, exchange);
   co_await world_.compute(replica_.update_seconds(where.count), [this, &where, &weights] {
     scale(weights, 1.0 / group_.size());

@@ -35,6 +35,7 @@ class LocalSteps final : public Strategy {
   const Options options_;
   Replica& replica_;
   const collective::Group group_;
+  collective::Scratch scratch_;  // outlives what arrives
   Arrivals arrivals_;
   int64_t since_ = 0;  // steps since the last average
   uint32_t averages_ = 0;

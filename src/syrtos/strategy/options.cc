@@ -97,7 +97,8 @@ Sync parse_sync(std::string_view text) {
   if (words.name == "backup") {
     return {Kind::backup, number_of<int64_t>(words, "--sync", "backup:1", 1)};
   }
-  if (words.name == "local") return {Kind::local, number_of<int64_t>(words, "--sync", "local:8", 1)};
+  if (words.name == "local")
+    return {Kind::local, number_of<int64_t>(words, "--sync", "local:8", 1)};
   fail_request("--sync: unknown '{}'{}", text,
                suggestion(words.name, {"join", "split", "async", "ssp:S", "backup:B", "local:H"}));
 }
@@ -180,19 +181,22 @@ void check(const Options& options, int workers, int64_t batch, bool clips) {
         sync_text, to_string(exchange));
   }
   if (exchange.has_servers() && sync.kind == Sync::Kind::local) {
-    fail_request("--sync {}: workers average their weights among themselves: use --exchange "
-                 "allreduce instead of {}",
-                 sync_text, to_string(exchange));
+    fail_request(
+        "--sync {}: workers average their weights among themselves: use --exchange "
+        "allreduce instead of {}",
+        sync_text, to_string(exchange));
   }
   if (exchange.has_servers() && sync.tolerates_losses() && options.update == UpdateAt::worker) {
-    fail_request("--update worker: with --sync {} only servers know the weights: use --update "
-                 "server",
-                 sync_text);
+    fail_request(
+        "--update worker: with --sync {} only servers know the weights: use --update "
+        "server",
+        sync_text);
   }
   if (!exchange.has_servers() && options.update == UpdateAt::server) {
-    fail_request("--update server: {} has no servers: use --exchange ps, ps-sharded:K or "
-                 "ps-colocated",
-                 to_string(exchange));
+    fail_request(
+        "--update server: {} has no servers: use --exchange ps, ps-sharded:K or "
+        "ps-colocated",
+        to_string(exchange));
   }
   if (!exchange.has_servers() && options.permits > 0) {
     fail_request("--permits: {} has no servers that could give them", to_string(exchange));
@@ -200,8 +204,9 @@ void check(const Options& options, int workers, int64_t batch, bool clips) {
   if (options.permits < 0) fail_request("--permits: expected 0 (any) or more");
   if (options.bucket_mb < 0) fail_request("--bucket-mb: expected 0 (chosen) or more");
   if (options.update == UpdateAt::server && clips) {
-    fail_request("--clip: a server sees one part of the gradient, not its norm: use --update "
-                 "worker");
+    fail_request(
+        "--clip: a server sees one part of the gradient, not its norm: use --update "
+        "worker");
   }
   if (options.wire.kind == Wire::Kind::threshold && sync.kind == Sync::Kind::local) {
     fail_request("--wire {}: --sync {} sends weights, not gradients: use f32 or bf16",

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "syrtos/collective/algorithm.h"
+#include "syrtos/collective/predict.h"
 
 namespace syrtos::strategy {
 
@@ -58,6 +59,8 @@ struct Options {
   UpdateAt update = UpdateAt::worker;
   int permits = 0;       ///< transfers that a server allows at a time in each direction; 0: any
   double bucket_mb = 0;  ///< 0: chosen from latency and bandwidth
+  /// What crosses between hosts, where it was measured.
+  collective::LinkSpeed link = collective::kEthernet;
 };
 
 std::string to_string(const Exchange& exchange);

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "syrtos/collective/floats.h"
+#include "syrtos/collective/collective.h"
 #include "syrtos/optim/optimizer.h"
 #include "syrtos/strategy/layout.h"
 

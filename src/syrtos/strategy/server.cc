@@ -4,8 +4,7 @@
 #include <cstring>
 
 #include "syrtos/base/error.h"
-#include "syrtos/strategy/bf16.h"
-#include "syrtos/strategy/threshold.h"
+#include "syrtos/strategy/wire.h"
 
 namespace syrtos::strategy {
 
@@ -64,7 +63,8 @@ Server::Server(World& world, const Team& team, const Options& options,
     }
     for (Held::Sum& sum : held.sums) {
       sum.done = std::make_shared<world::Event>(world);
-      const bool used = synchronous || (options.sync.kind == Sync::Kind::backup && &sum == &held.sums[0]);
+      const bool used =
+          synchronous || (options.sync.kind == Sync::Kind::backup && &sum == &held.sums[0]);
       if (data && used) sum.values.resize(piece.count);
     }
     held.clocks.resize(static_cast<size_t>(team.workers));
@@ -166,7 +166,8 @@ Task<> Server::synchronous(Rank worker, Held& held) {
     co_await reply(worker, held, round, source);
     if (++sum.replied == team_.workers) {
       sum.replied = 0;
-      if (options_.update == UpdateAt::worker) std::fill(sum.values.begin(), sum.values.end(), 0.0F);
+      if (options_.update == UpdateAt::worker)
+        std::fill(sum.values.begin(), sum.values.end(), 0.0F);
     }
   }
 }
@@ -181,7 +182,8 @@ Task<> Server::finish_round(Held& held, Held::Sum& sum, const Push& push) {
   } else {
     scale({sum.values.empty() ? nullptr : sum.values.data(), held.piece.count}, mean);
   }
-  if (options_.wire.kind == Wire::Kind::bf16) pack_bf16({const_cast<float*>(values), held.piece.count}, sum.packed);
+  if (options_.wire.kind == Wire::Kind::bf16)
+    pack_bf16({const_cast<float*>(values), held.piece.count}, sum.packed);
   ++held.version;
   sum.arrived = 0;
   sum.done = std::make_shared<world::Event>(world_);
@@ -350,10 +352,8 @@ Task<> serve(World& world, Team team, Options options, optim::OptimizerOptions o
   layout.buckets.resize(sizes[1]);
   co_await world.recv(0, layout_tag(1),
                       Target{layout.tensors.data(), sizes[0] * sizeof(optim::Segment)});
-  co_await world.recv(0, layout_tag(2),
-                      Target{layout.buckets.data(), sizes[1] * sizeof(Bucket)});
-  Server server(world, team, options, optimizer, layout, team.servers,
-                world.rank() - team.workers);
+  co_await world.recv(0, layout_tag(2), Target{layout.buckets.data(), sizes[1] * sizeof(Bucket)});
+  Server server(world, team, options, optimizer, layout, team.servers, world.rank() - team.workers);
   co_await server.serve();
 }
 

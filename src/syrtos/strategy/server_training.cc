@@ -4,7 +4,6 @@
 
 #include "syrtos/optim/clip.h"
 #include "syrtos/strategy/all_reduce.h"
-#include "syrtos/strategy/bf16.h"
 
 namespace syrtos::strategy {
 
@@ -29,8 +28,8 @@ ServerTraining::ServerTraining(World& world, const Team& team, const Options& op
     if (options.wire.kind == Wire::Kind::threshold) {
       lane.residue.emplace(options.wire.threshold, piece.count);
     }
-    lanes_of_bucket_[static_cast<size_t>(piece.bucket)].push_back(
-        static_cast<int>(lanes_.size()) - 1);
+    lanes_of_bucket_[static_cast<size_t>(piece.bucket)].push_back(static_cast<int>(lanes_.size()) -
+                                                                  1);
   }
   SYRTOS_CHECK(lanes_.size() <= 65536, "{} pieces", lanes_.size());
   if (team.servers == 0) {
@@ -99,9 +98,8 @@ Task<> ServerTraining::exchange(int id, StepInfo info, Over over) {
   co_await pull(id, round);
   const Piece& piece = lane.piece;
   if (options_.update == UpdateAt::server) {
-    co_await world_.compute(0, [this, &piece] {
-      replica_.weights_changed(piece.first, piece.count);
-    });
+    co_await world_.compute(0,
+                            [this, &piece] { replica_.weights_changed(piece.first, piece.count); });
   } else if (info.clip == 0) {
     co_await world_.compute(replica_.update_seconds(piece.count), [this, &piece, &info] {
       replica_.update(piece.first, piece.count, info.hyper);

@@ -7,7 +7,7 @@
 #include "syrtos/strategy/arrivals.h"
 #include "syrtos/strategy/server.h"
 #include "syrtos/strategy/strategy.h"
-#include "syrtos/strategy/threshold.h"
+#include "syrtos/strategy/wire.h"
 
 namespace syrtos::strategy {
 

@@ -69,7 +69,6 @@ class Strategy {
 
 /// The strategy of a worker. `replica` outlives it. With servers in workers, it serves too.
 std::unique_ptr<Strategy> make_strategy(World& world, const Team& team, const Options& options,
-                                        const optim::OptimizerOptions& optimizer,
-                                        Replica& replica);
+                                        const optim::OptimizerOptions& optimizer, Replica& replica);
 
 }  // namespace syrtos::strategy

@@ -37,6 +37,9 @@ void add_sparse(std::span<const uint32_t> words, float threshold, const Floats& 
 void decode_sum(const std::vector<std::vector<std::byte>>& all, float threshold,
                 const Floats& gradient);
 
+/// Rounded to bf16, as they go over the wire; nothing happens without data.
+void pack_bf16(const Floats& values, std::vector<uint16_t>& packed);
+
 /// gradient *= factor; nothing for 1.
 void scale(const Floats& gradient, double factor);
 

@@ -1,4 +1,4 @@
-#include "syrtos/strategy/threshold.h"
+#include "syrtos/strategy/wire.h"
 
 #include <algorithm>
 #include <cstring>
@@ -51,6 +51,12 @@ void decode_sum(const std::vector<std::vector<std::byte>>& all, float threshold,
     std::memcpy(words.data(), bytes.data(), words.size() * sizeof(uint32_t));
     add_sparse(words, threshold, gradient);
   }
+}
+
+void pack_bf16(const Floats& values, std::vector<uint16_t>& packed) {
+  if (values.data == nullptr) return;
+  packed.resize(values.count);
+  collective::round_to_bf16(values.data, packed.data(), values.count);
 }
 
 void scale(const Floats& gradient, double factor) {

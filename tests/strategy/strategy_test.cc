@@ -1,0 +1,242 @@
+#include "syrtos/strategy/strategy.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "syrtos/optim/clip.h"
+#include "syrtos/world/local/local.h"
+#include "tests/strategy/toy.h"
+
+namespace syrtos::strategy {
+namespace {
+
+using world::LocalCluster;
+
+constexpr int kSteps = 12;
+
+struct Trial {
+  Layout layout;
+  optim::OptimizerOptions optimizer;
+  Options options;
+  Team team;
+  double clip = 0;
+  double weight = 1;
+  int steps = kSteps;
+  std::vector<std::vector<float>> weights;  // of each worker, afterwards
+  std::vector<std::vector<float>> kept;     // at rank 0
+  std::map<int64_t, int64_t> staleness;
+};
+
+optim::Hyper hyper_of(int64_t step) {
+  return {
+      .learning_rate = 0.05 / (1 + static_cast<double>(step) / 50), .weight_decay = 1e-3, .step = step};
+}
+
+Task<> work(World& world, Trial& run) {
+  if (world.rank() >= run.team.workers) {
+    co_await serve(world, run.team, run.options, run.optimizer);
+    co_return;
+  }
+  ToyReplica replica(run.layout, run.optimizer, world.rank());
+  if (world.rank() != 0) {
+    for (float& w : replica.values()) w = NAN;  // everybody gets rank 0's
+  }
+  const auto strategy = make_strategy(world, run.team, run.options, run.optimizer, replica);
+  co_await strategy->begin();
+  for (int64_t step = 0; step < run.steps;) {
+    StepInfo info;
+    info.step = step;
+    info.weight = run.weight;
+    info.hyper = hyper_of(step);
+    info.clip = run.clip;
+    step += co_await strategy->step(info);
+  }
+  co_await strategy->settle();
+  const collective::Group workers = collective::Group::of(world, run.team.worker_ranks());
+  co_await collective::barrier(world, workers, {world::Purpose::barrier, 0, 0});
+  co_await strategy->agree();
+  co_await collective::barrier(world, workers, {world::Purpose::barrier, 0, 1});
+  co_await strategy->collect();
+  co_await strategy->end();
+  EXPECT_TRUE(replica.consistent()) << "weights changed while a pass was reading them";
+  run.weights[static_cast<size_t>(world.rank())] = replica.values();
+  if (world.rank() == 0) {
+    for (const Floats& arena : replica.kept()) {
+      run.kept.emplace_back(arena.data, arena.data + arena.count);
+    }
+    run.staleness = strategy->staleness();
+  }
+}
+
+void run_all_ranks(Trial& run) {
+  run.team.servers =
+      run.options.exchange.kind == Exchange::Kind::servers ? run.options.exchange.servers : 0;
+  run.weights.resize(static_cast<size_t>(run.team.workers));
+  LocalCluster cluster(run.team.workers + run.team.servers);
+  world::run_all(cluster, [&](World& world) { return work(world, run); });
+}
+
+/// The mean gradient of all workers, one step after the other.
+struct Sequential {
+  std::vector<float> weights;
+  std::vector<std::vector<float>> kept;
+};
+Sequential train_alone(const Trial& run) {
+  ToyReplica replica(run.layout, run.optimizer, 0);
+  const size_t elements = run.layout.elements();
+  for (int64_t step = 0; step < run.steps; ++step) {
+    const Floats gradients = replica.gradients();
+    for (const Bucket& bucket : run.layout.buckets) {
+      for (size_t i = bucket.first; i < bucket.first + bucket.count; ++i) {
+        double sum = 0;
+        for (int worker = 0; worker < run.team.workers; ++worker) {
+          sum += replica.values()[i] - ToyReplica::goal(worker, i);
+        }
+        gradients.data[i] = static_cast<float>(run.weight * sum / run.team.workers);
+      }
+    }
+    optim::Hyper hyper = hyper_of(step);
+    if (run.clip > 0) hyper.gradient_scale = optim::clip_scale(replica.gradient_norm(), run.clip);
+    replica.update(0, elements, hyper);
+  }
+  Sequential result{replica.values(), {}};
+  for (const Floats& arena : replica.kept()) {
+    result.kept.emplace_back(arena.data, arena.data + arena.count);
+  }
+  return result;
+}
+
+double difference(const std::vector<float>& a, const std::vector<float>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double most = 0;
+  for (size_t i = 0; i < a.size(); ++i) most = std::max(most, std::fabs(double{a[i]} - b[i]));
+  return most;
+}
+
+Trial make_run(int workers, const char* exchange, const char* sync, const char* wire = "f32",
+               const char* update = "auto") {
+  Trial run;
+  run.layout = toy_layout({100, 3, 700, 64, 1, 2000, 33}, 2000);
+  run.optimizer.method = optim::Method::momentum;
+  run.options.exchange = parse_exchange(exchange);
+  run.options.sync = parse_sync(sync);
+  run.options.wire = parse_wire(wire);
+  run.options.update = parse_update(update, run.options.exchange);
+  run.team.workers = workers;
+  return run;
+}
+
+struct Case {
+  int workers;
+  const char* exchange;
+  const char* update;
+  int permits;
+};
+
+class Synchronous : public testing::TestWithParam<Case> {};
+
+TEST_P(Synchronous, IsTheSameAsTrainingAlone) {
+  Trial run = make_run(GetParam().workers, GetParam().exchange, "join", "f32", GetParam().update);
+  run.options.permits = GetParam().permits;
+  run_all_ranks(run);
+  const Sequential alone = train_alone(run);
+  for (const auto& weights : run.weights) EXPECT_LT(difference(weights, alone.weights), 1e-4);
+  for (const auto& weights : run.weights) EXPECT_EQ(weights, run.weights[0]);
+  ASSERT_EQ(run.kept.size(), alone.kept.size());
+  for (size_t i = 0; i < run.kept.size(); ++i) {
+    EXPECT_LT(difference(run.kept[i], alone.kept[i]), 1e-4) << "what the optimiser keeps";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Exchanges, Synchronous,
+    testing::Values(
+        Case{1, "allreduce", "auto", 0}, Case{2, "allreduce:ring", "auto", 0},
+        Case{3, "allreduce:ring", "auto", 0}, Case{4, "allreduce:halving-doubling", "auto", 0},
+        Case{5, "allreduce:halving-doubling", "auto", 0}, Case{4, "allreduce:tree", "auto", 0},
+        Case{4, "allreduce:hierarchical", "auto", 0}, Case{3, "allreduce", "auto", 0},
+        Case{1, "ps", "server", 0}, Case{3, "ps", "server", 0}, Case{3, "ps", "worker", 0},
+        Case{4, "ps", "server", 1}, Case{4, "ps", "worker", 2},
+        Case{3, "ps-sharded:2", "server", 0}, Case{4, "ps-sharded:3", "worker", 0},
+        Case{4, "ps-sharded:3", "server", 1}, Case{3, "ps-colocated", "server", 0},
+        Case{4, "ps-colocated", "worker", 0}, Case{2, "ps-colocated", "server", 1}));
+
+TEST(Clipping, LooksAtTheNormOfTheMeanGradient) {
+  for (const char* exchange : {"allreduce:ring", "ps"}) {
+    Trial run = make_run(3, exchange, "join", "f32", "worker");
+    run.clip = 5;
+    run_all_ranks(run);
+    EXPECT_LT(difference(run.weights[2], train_alone(run).weights), 1e-4) << exchange;
+  }
+}
+
+TEST(Weights, OfUnequalSharesCount) {
+  for (const char* exchange : {"allreduce:ring", "ps"}) {
+    Trial run = make_run(3, exchange, "join");
+    run.weight = 0.5;
+    run_all_ranks(run);
+    EXPECT_LT(difference(run.weights[1], train_alone(run).weights), 1e-4) << exchange;
+  }
+}
+
+TEST(Bf16OnTheWire, StaysNear) {
+  for (const char* exchange : {"allreduce:ring", "allreduce:tree", "ps", "ps-colocated"}) {
+    Trial run = make_run(4, exchange, "join", "bf16");
+    run_all_ranks(run);
+    const Sequential alone = train_alone(run);
+    EXPECT_LT(difference(run.weights[0], alone.weights), 0.1) << exchange;
+    EXPECT_GT(difference(run.weights[0], alone.weights), 0) << exchange << " sent f32";
+    for (const auto& weights : run.weights) EXPECT_EQ(weights, run.weights[0]) << exchange;
+  }
+}
+
+TEST(ThresholdOnTheWire, ComesNearTheGoalInTheEnd) {
+  for (const char* exchange : {"allreduce", "ps", "ps-sharded:2"}) {
+    Trial run = make_run(3, exchange, "join", "threshold:10");
+    run.optimizer.method = optim::Method::sgd;
+    run.steps = 400;
+    run_all_ranks(run);
+    const Sequential alone = train_alone(run);
+    EXPECT_LT(difference(run.weights[0], alone.weights), 1.0) << exchange;
+    for (const auto& weights : run.weights) EXPECT_EQ(weights, run.weights[0]) << exchange;
+  }
+}
+
+TEST(LocalSteps, OfOneAreTheMeanOfWhatEachWouldDo) {
+  Trial run = make_run(3, "allreduce:ring", "local:1");
+  run.optimizer.method = optim::Method::sgd;  // then averaging weights is averaging gradients
+  run_all_ranks(run);
+  EXPECT_LT(difference(run.weights[0], train_alone(run).weights), 1e-4);
+}
+
+TEST(LocalSteps, AgreeAtTheEnd) {
+  Trial run = make_run(3, "allreduce", "local:5");  // 12 steps: the last 2 are averaged by agree()
+  run_all_ranks(run);
+  for (const auto& weights : run.weights) EXPECT_EQ(weights, run.weights[0]);
+}
+
+class Free : public testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(Free, WorkersEndWithTheServersWeightsNearTheGoal) {
+  const auto& [exchange, sync] = GetParam();
+  Trial run = make_run(4, exchange, sync);
+  run.optimizer.method = optim::Method::sgd;
+  run.steps = 200;
+  run_all_ranks(run);
+  for (const auto& weights : run.weights) EXPECT_EQ(weights, run.weights[0]);
+  EXPECT_LT(difference(run.weights[0], train_alone(run).weights), 6.0);
+  int64_t pushes = 0;
+  for (const auto& [stale, count] : run.staleness) pushes += count;
+  EXPECT_GT(pushes, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, Free,
+                         testing::Values(std::pair{"ps", "async"},
+                                         std::pair{"ps-colocated", "async"},
+                                         std::pair{"ps-sharded:2", "ssp:2"},
+                                         std::pair{"ps", "ssp:0"}, std::pair{"ps", "backup:1"},
+                                         std::pair{"ps-sharded:3", "backup:2"}));
+
+}  // namespace
+}  // namespace syrtos::strategy
