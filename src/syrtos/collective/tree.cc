@@ -19,7 +19,9 @@
 //   rounds    2 ceil(log2 n)
 //   messages  2(n-1) together; from a member: 1 to its parent, and one to each of its children
 //   bytes     the buffer with each message. The root takes and gives it ceil(log2 n) times, so the
-//             tree is for small buffers, where rounds and messages count and not bytes.
+//             tree is for small buffers. Halving and doubling has as few rounds and sends fewer
+//             bytes, but n log2(n) messages in each half, all members at once: with several members
+//             per host, where they share a link, the tree sends only one per host and round.
 // The sum is made at the root and then copied: all members end with the same bits.
 //
 // Chain: a broadcast of large buffers. The members stand in a row, the root first; the buffer
