@@ -35,7 +35,8 @@ const char* to_string(Purpose purpose) {
 }
 
 std::string to_string(const Tag& tag) {
-  return fmt::format("{} {}, round {}", to_string(tag.purpose), tag.item, tag.round);
+  const std::string part = tag.part == 0 ? "" : fmt::format(" part {}", tag.part);
+  return fmt::format("{} {}{}, round {}", to_string(tag.purpose), tag.item, part, tag.round);
 }
 
 }  // namespace syrtos::world

@@ -8,7 +8,7 @@ namespace syrtos::world {
 using Rank = int;
 
 /// What a message is part of. The name appears in messages to people.
-enum class Purpose : uint16_t {
+enum class Purpose : uint8_t {
   control,  ///< starting, stopping, comparing, small tables
   barrier,
   broadcast,
@@ -25,15 +25,18 @@ enum class Purpose : uint16_t {
 
 const char* to_string(Purpose purpose);
 
-/// Names a message between two ranks. Purpose and item make a lane: messages of one lane from one
-/// rank to another arrive in the order in which they were sent. The round must be equal on both
+/// Names a message between two ranks. Purpose, item and part make a lane: messages of one lane from
+/// one rank to another arrive in the order in which they were sent. The round must be equal on both
 /// sides, as the size: ranks that are not at the same place of their program find out.
 struct Tag {
   Purpose purpose = Purpose::control;
   uint16_t item = 0;   ///< such as a bucket
   uint32_t round = 0;  ///< such as a step
+  uint8_t part = 0;    ///< of the item, where several cross beside each other
 
-  uint32_t lane() const { return static_cast<uint32_t>(purpose) << 16 | item; }
+  uint32_t lane() const {
+    return static_cast<uint32_t>(part) << 24 | static_cast<uint32_t>(purpose) << 16 | item;
+  }
 };
 
 /// "all-reduce 3, round 17".

@@ -1,0 +1,52 @@
+#include "syrtos/collective/algorithm.h"
+
+#include "syrtos/base/error.h"
+
+namespace syrtos::collective {
+
+namespace {
+
+constexpr Algorithm kAlgorithms[] = {
+    Algorithm::automatic, Algorithm::ring,         Algorithm::halving_doubling,
+    Algorithm::tree,      Algorithm::hierarchical, Algorithm::native,
+};
+
+}  // namespace
+
+const char* to_string(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::automatic:
+      return "auto";
+    case Algorithm::ring:
+      return "ring";
+    case Algorithm::halving_doubling:
+      return "halving-doubling";
+    case Algorithm::tree:
+      return "tree";
+    case Algorithm::hierarchical:
+      return "hierarchical";
+    case Algorithm::native:
+      return "mpi";
+  }
+  return "unknown";
+}
+
+Algorithm parse_algorithm(std::string_view name) {
+  for (const Algorithm algorithm : kAlgorithms) {
+    if (name == to_string(algorithm)) return algorithm;
+  }
+  fail_request(
+      "unknown all-reduce '{}': expected auto, ring, halving-doubling, tree, hierarchical or mpi",
+      name);
+}
+
+const char* to_string(Wire wire) { return wire == Wire::f32 ? "f32" : "bf16"; }
+
+Wire parse_wire(std::string_view name) {
+  for (const Wire wire : {Wire::f32, Wire::bf16}) {
+    if (name == to_string(wire)) return wire;
+  }
+  fail_request("unknown wire format '{}': expected f32 or bf16", name);
+}
+
+}  // namespace syrtos::collective

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "syrtos/collective/group.h"
+#include "syrtos/world/task.h"
+
+// Collectives for small things of any size: metrics, tables, settings. Sizes travel first. They
+// need a world that carries data.
+
+namespace syrtos::collective {
+
+using Bytes = std::vector<std::byte>;
+
+Bytes to_bytes(std::string_view text);
+std::string to_text(const Bytes& bytes);
+
+/// The root's bytes, everywhere. What the others bring is ignored. Two trees: the size, the bytes.
+world::Task<Bytes> broadcast_bytes(world::World& world, const Group& group, Bytes bytes, int root,
+                                   world::Tag tag);
+/// Everyone's bytes, in the order of the members, at the root; nothing elsewhere. Two messages from
+/// each member: its size, its bytes.
+world::Task<std::vector<Bytes>> gather_bytes(world::World& world, const Group& group, Bytes mine,
+                                             int root, world::Tag tag);
+/// Everyone's bytes, everywhere: gathered at member 0 and broadcast from there.
+world::Task<std::vector<Bytes>> all_gather_bytes(world::World& world, const Group& group,
+                                                 Bytes mine, world::Tag tag);
+
+}  // namespace syrtos::collective

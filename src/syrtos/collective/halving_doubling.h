@@ -1,0 +1,17 @@
+#pragma once
+
+#include "syrtos/collective/ring.h"
+
+namespace syrtos::collective {
+
+/// The circle is a power of two, and so is the number of chunks.
+void add_halving(Plan& plan, const Circle& circle, int position, const Split& split);
+void add_doubling(Plan& plan, const Circle& circle, int position, const Split& split);
+Plan halving_doubling_all_reduce(int member, int members, size_t elements);
+
+// Costs count elements as bytes.
+Cost halving_cost(int members, int position, const Split& split);
+Cost doubling_cost(int members, int position, const Split& split);
+Cost halving_doubling_all_reduce_cost(int member, int members, size_t elements);
+
+}  // namespace syrtos::collective

@@ -1,0 +1,118 @@
+#include "syrtos/collective/hierarchical.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "syrtos/collective/halving_doubling.h"
+#include "syrtos/collective/ring.h"
+
+// Hierarchical
+//
+// For h hosts with several members each: l on this one, k on the host that has the fewest. The
+// elements are split into k chunks, and the first k members of each host are its carriers: carrier
+// j is responsible for chunk j.
+//
+// 1. Within each host, a ring reduce-scatter of the k chunks among its l members, l-1 rounds:
+//    afterwards carrier j has the host's sum of chunk j.
+// 2. Between the hosts, k all-reduces beside each other: carriers j of all hosts sum up chunk j,
+//    by halving and doubling if h is a power of two and by a ring if not.
+// 3. Within each host, a ring all-gather of the k chunks, l-1 rounds.
+//
+// With k = l on all hosts, n = h*l:
+//   rounds    2(l-1) within, and 2 log2(h) or 2(h-1) between; a flat ring has 2(n-1)
+//   messages  as many from each member
+//   bytes     from each member 2(l-1)/l of the buffer within its host and 2(h-1)/h of 1/l of it
+//             between hosts. A host sends 2(h-1)/h of the buffer over the network, the least that
+//             is possible, with l senders sharing the work.
+// With uneven hosts the members of the larger ones pass k chunks around instead of l, so each round
+// within takes longer; the network carries the same. On one host this is a ring, with one member
+// per host it is step 2 alone. Empty chunks are not sent. Each element is summed at one member and
+// then copied: all members end with the same bits.
+
+namespace syrtos::collective {
+
+namespace {
+
+struct Layout {
+  Layout(const Group& group, int member)
+      : hosts(group.hosts()), host(group.host_of(member)), local(group.on_host(host)) {
+    std::vector<int> number(static_cast<size_t>(hosts), 0);
+    for (const int each : group.host) ++number[static_cast<size_t>(each)];
+    carriers = *std::min_element(number.begin(), number.end());
+    position = static_cast<int>(std::find(local.begin(), local.end(), member) - local.begin());
+  }
+
+  bool is_carrier() const { return position < carriers; }
+  bool halves() const { return std::has_single_bit(static_cast<unsigned>(hosts)); }
+  size_t rounds_between() const {
+    const int half = halves() ? std::countr_zero(static_cast<unsigned>(hosts)) : hosts - 1;
+    return 2 * static_cast<size_t>(half);
+  }
+
+  int hosts, host;
+  Circle local;  ///< the members of this host
+  int carriers;
+  int position;  ///< among them
+};
+
+Circle carriers_of_all(const Group& group, const Layout& layout) {
+  Circle circle;
+  for (int host = 0; host < layout.hosts; ++host) {
+    circle.push_back(group.on_host(host)[static_cast<size_t>(layout.position)]);
+  }
+  return circle;
+}
+
+void add_between(Plan& plan, const Group& group, const Layout& layout, Range chunk) {
+  const Circle circle = carriers_of_all(group, layout);
+  const Split split(chunk, layout.hosts);
+  if (layout.halves()) {
+    add_halving(plan, circle, layout.host, split);
+  } else {
+    add_ring_reduce_scatter(plan, circle, layout.host, split);
+  }
+  // On one host the chunk is complete after the rounds within.
+  plan.rounds.back().settled = split.chunk(layout.host);
+  if (layout.halves()) {
+    add_doubling(plan, circle, layout.host, split);
+  } else {
+    add_ring_all_gather(plan, circle, layout.host, split);
+  }
+}
+
+}  // namespace
+
+Plan hierarchical_all_reduce(int member, const Group& group, size_t elements) {
+  const Layout layout(group, member);
+  const Split split({0, elements}, layout.carriers);
+  Plan plan;
+  add_ring_reduce_scatter(plan, layout.local, layout.position, split);
+  if (layout.is_carrier()) {
+    add_between(plan, group, layout, split.chunk(layout.position));
+  } else {
+    plan.rounds.resize(plan.rounds.size() + layout.rounds_between());
+  }
+  add_ring_all_gather(plan, layout.local, layout.position, split);
+  return plan;
+}
+
+Cost hierarchical_all_reduce_cost(int member, const Group& group, size_t elements) {
+  const Layout layout(group, member);
+  const int l = static_cast<int>(layout.local.size());
+  const Split split({0, elements}, layout.carriers);
+  Cost cost = ring_reduce_scatter_cost(l, layout.position, split);
+  cost += ring_all_gather_cost(l, layout.position, split);
+  const Split between(split.chunk(layout.position), layout.hosts);
+  if (layout.is_carrier() && layout.halves()) {
+    cost += halving_cost(layout.hosts, layout.host, between);
+    cost += doubling_cost(layout.hosts, layout.host, between);
+  } else if (layout.is_carrier()) {
+    cost += ring_reduce_scatter_cost(layout.hosts, layout.host, between);
+    cost += ring_all_gather_cost(layout.hosts, layout.host, between);
+  } else {
+    cost.rounds += layout.rounds_between();
+  }
+  return cost;
+}
+
+}  // namespace syrtos::collective

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "syrtos/collective/plan.h"
+
+namespace syrtos::collective {
+
+Plan hierarchical_all_reduce(int member, const Group& group, size_t elements);
+/// Counts elements as bytes.
+Cost hierarchical_all_reduce_cost(int member, const Group& group, size_t elements);
+
+}  // namespace syrtos::collective

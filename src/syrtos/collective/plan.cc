@@ -1,0 +1,150 @@
+#include "syrtos/collective/plan.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "syrtos/collective/halving_doubling.h"
+#include "syrtos/collective/hierarchical.h"
+#include "syrtos/collective/ring.h"
+#include "syrtos/collective/tree.h"
+
+namespace syrtos::collective {
+
+Split::Split(Range whole, int chunks) : whole_(whole), chunks_(static_cast<size_t>(chunks)) {}
+
+size_t Split::begin(int index) const {
+  const size_t chunk = std::min(static_cast<size_t>(index), chunks_);
+  return whole_.first + chunk * (whole_.count / chunks_) + std::min(chunk, whole_.count % chunks_);
+}
+
+Range Split::chunks(int from, int to) const {
+  const size_t first = begin(from);
+  return {first, begin(to) - first};
+}
+
+Range chunk_of(size_t elements, int chunks, int index) {
+  return Split({0, elements}, chunks).chunk(index);
+}
+
+Cost& Cost::operator+=(const Cost& other) {
+  messages_sent += other.messages_sent;
+  bytes_sent += other.bytes_sent;
+  rounds += other.rounds;
+  return *this;
+}
+
+namespace {
+
+Circle everybody(int members) {
+  Circle circle(static_cast<size_t>(members));
+  std::iota(circle.begin(), circle.end(), 0);
+  return circle;
+}
+
+bool is_power_of_two(int n) { return std::has_single_bit(static_cast<unsigned>(n)); }
+
+[[noreturn]] void refuse(const char* collective, Algorithm algorithm, int members) {
+  fail_request("there is no {} by {} among {} ranks: choose ring{}", collective,
+               to_string(algorithm), members,
+               is_power_of_two(members) ? " or halving-doubling" : "");
+}
+
+}  // namespace
+
+Plan plan_all_reduce(Algorithm algorithm, int member, const Group& group, size_t elements) {
+  if (group.size() < 2 || elements == 0) return {};
+  switch (algorithm) {
+    case Algorithm::ring:
+      return ring_all_reduce(member, group.size(), elements);
+    case Algorithm::halving_doubling:
+      return halving_doubling_all_reduce(member, group.size(), elements);
+    case Algorithm::tree:
+      return tree_all_reduce(member, group.size(), elements);
+    case Algorithm::hierarchical:
+      return hierarchical_all_reduce(member, group, elements);
+    case Algorithm::automatic:
+    case Algorithm::native:
+      break;
+  }
+  refuse("plan of an all-reduce", algorithm, group.size());
+}
+
+Cost cost_all_reduce(Algorithm algorithm, int member, const Group& group, size_t elements,
+                     size_t element_bytes) {
+  if (group.size() < 2 || elements == 0) return {};
+  Cost cost;
+  switch (algorithm) {
+    case Algorithm::ring:
+      cost = ring_all_reduce_cost(member, group.size(), elements);
+      break;
+    case Algorithm::halving_doubling:
+      cost = halving_doubling_all_reduce_cost(member, group.size(), elements);
+      break;
+    case Algorithm::tree:
+      cost = tree_all_reduce_cost(member, group.size(), elements);
+      break;
+    case Algorithm::hierarchical:
+      cost = hierarchical_all_reduce_cost(member, group, elements);
+      break;
+    case Algorithm::automatic:
+    case Algorithm::native:
+      refuse("cost of an all-reduce", algorithm, group.size());
+  }
+  cost.bytes_sent *= element_bytes;
+  return cost;
+}
+
+Plan plan_reduce_scatter(Algorithm algorithm, int member, const Group& group, size_t elements) {
+  const int n = group.size();
+  Plan plan;
+  if (n < 2 || elements == 0) return plan;
+  const Split split({0, elements}, n);
+  if (algorithm == Algorithm::ring) {
+    add_ring_reduce_scatter(plan, everybody(n), member, split);
+  } else if (algorithm == Algorithm::halving_doubling && is_power_of_two(n)) {
+    add_halving(plan, everybody(n), member, split);
+  } else {
+    refuse("reduce-scatter", algorithm, n);
+  }
+  return plan;
+}
+
+Cost cost_reduce_scatter(Algorithm algorithm, int member, const Group& group, size_t elements,
+                         size_t element_bytes) {
+  const int n = group.size();
+  if (n < 2 || elements == 0) return {};
+  const Split split({0, elements}, n);
+  Cost cost = algorithm == Algorithm::ring ? ring_reduce_scatter_cost(n, member, split)
+                                           : halving_cost(n, member, split);
+  cost.bytes_sent *= element_bytes;
+  return cost;
+}
+
+Plan plan_all_gather(Algorithm algorithm, int member, const Group& group, size_t elements) {
+  const int n = group.size();
+  Plan plan;
+  if (n < 2 || elements == 0) return plan;
+  const Split split({0, elements}, n);
+  if (algorithm == Algorithm::ring) {
+    add_ring_all_gather(plan, everybody(n), member, split);
+  } else if (algorithm == Algorithm::halving_doubling && is_power_of_two(n)) {
+    add_doubling(plan, everybody(n), member, split);
+  } else {
+    refuse("all-gather", algorithm, n);
+  }
+  return plan;
+}
+
+Cost cost_all_gather(Algorithm algorithm, int member, const Group& group, size_t elements,
+                     size_t element_bytes) {
+  const int n = group.size();
+  if (n < 2 || elements == 0) return {};
+  const Split split({0, elements}, n);
+  Cost cost = algorithm == Algorithm::ring ? ring_all_gather_cost(n, member, split)
+                                           : doubling_cost(n, member, split);
+  cost.bytes_sent *= element_bytes;
+  return cost;
+}
+
+}  // namespace syrtos::collective

@@ -1,0 +1,101 @@
+#include "syrtos/collective/predict.h"
+
+#include <bit>
+
+#include "syrtos/base/error.h"
+
+namespace syrtos::collective {
+
+namespace {
+
+struct Cluster {
+  int ranks, hosts;
+  LinkSpeed between, within;
+
+  int most() const { return (ranks + hosts - 1) / hosts; }  ///< ranks on one host
+  int fewest() const { return ranks / hosts; }
+};
+
+double crossing(LinkSpeed link, double bytes) { return link.latency_s + bytes / link.bytes_per_s; }
+
+/// In each round one rank per host sends to another host.
+double ring(int members, LinkSpeed link, double bytes) {
+  return 2 * (members - 1) * crossing(link, bytes / members);
+}
+
+/// Partners nearer than the ranks of a host are within it; farther ones share its link.
+double halving_doubling(const Cluster& cluster, double bytes) {
+  const int p = static_cast<int>(std::bit_floor(static_cast<unsigned>(cluster.ranks)));
+  const int sharing = cluster.most();
+  double seconds = 0;
+  for (int d = 1; d < p; d *= 2) {
+    const double sent = bytes * d / p;
+    seconds += 2 * (d < sharing ? crossing(cluster.within, sent)
+                                : crossing(cluster.between, sent * sharing));
+  }
+  // The surplus folds in, next to its partner.
+  if (p < cluster.ranks) {
+    seconds += 2 * crossing(sharing > 1 ? cluster.within : cluster.between, bytes);
+  }
+  return seconds;
+}
+
+double tree(const Cluster& cluster, double bytes) {
+  double seconds = 0;
+  for (int d = 1; d < cluster.ranks; d *= 2) {
+    seconds += 2 * crossing(d < cluster.most() ? cluster.within : cluster.between, bytes);
+  }
+  return seconds;
+}
+
+double hierarchical(const Cluster& cluster, double bytes) {
+  const double within =
+      2 * (cluster.most() - 1) * crossing(cluster.within, bytes / cluster.fewest());
+  // The carriers of a host share its link, and the buffer.
+  const auto hosts = static_cast<unsigned>(cluster.hosts);
+  if (!std::has_single_bit(hosts)) return within + ring(cluster.hosts, cluster.between, bytes);
+  return within + 2 * std::countr_zero(hosts) * cluster.between.latency_s +
+         2 * bytes * (cluster.hosts - 1) / cluster.hosts / cluster.between.bytes_per_s;
+}
+
+}  // namespace
+
+double predicted_seconds(Algorithm algorithm, int ranks, int hosts, size_t bytes, LinkSpeed link,
+                         LinkSpeed within) {
+  SYRTOS_CHECK(hosts >= 1 && hosts <= ranks, "{} hosts, {} ranks", hosts, ranks);
+  if (ranks == 1 || bytes == 0) return 0;
+  const Cluster cluster{ranks, hosts, link, hosts == 1 ? link : within};
+  const auto size = static_cast<double>(bytes);
+  switch (algorithm) {
+    case Algorithm::ring:
+      return ring(ranks, link, size);
+    case Algorithm::halving_doubling:
+      return halving_doubling(cluster, size);
+    case Algorithm::tree:
+      return tree(cluster, size);
+    case Algorithm::hierarchical:
+      return hierarchical(cluster, size);
+    case Algorithm::automatic:
+      return predicted_seconds(choose(ranks, hosts, bytes, link, within), ranks, hosts, bytes, link,
+                               within);
+    case Algorithm::native:
+      break;
+  }
+  fail_request("how long the world's own all-reduce takes is not known beforehand: measure it");
+}
+
+Algorithm choose(int ranks, int hosts, size_t bytes, LinkSpeed link, LinkSpeed within) {
+  Algorithm best = Algorithm::ring;
+  double least = predicted_seconds(best, ranks, hosts, bytes, link, within);
+  for (const Algorithm other :
+       {Algorithm::halving_doubling, Algorithm::tree, Algorithm::hierarchical}) {
+    const double seconds = predicted_seconds(other, ranks, hosts, bytes, link, within);
+    if (seconds < least) {
+      least = seconds;
+      best = other;
+    }
+  }
+  return best;
+}
+
+}  // namespace syrtos::collective

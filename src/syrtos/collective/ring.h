@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "syrtos/collective/plan.h"
+
+namespace syrtos::collective {
+
+/// Members in the order of their positions, which need not be the group's.
+using Circle = std::vector<int>;
+
+void add_ring_reduce_scatter(Plan& plan, const Circle& circle, int position, const Split& split);
+void add_ring_all_gather(Plan& plan, const Circle& circle, int position, const Split& split);
+Plan ring_all_reduce(int member, int members, size_t elements);
+
+// Costs count elements as bytes.
+Cost ring_reduce_scatter_cost(int members, int position, const Split& split);
+Cost ring_all_gather_cost(int members, int position, const Split& split);
+Cost ring_all_reduce_cost(int member, int members, size_t elements);
+
+}  // namespace syrtos::collective

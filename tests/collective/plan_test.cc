@@ -1,0 +1,268 @@
+#include "syrtos/collective/plan.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/collective/simulation.h"
+
+namespace syrtos::collective {
+namespace {
+
+constexpr int kMostMembers = 17;
+
+Group flat(int members) { return Group::on_hosts(std::vector<int>(members, 0)); }
+
+/// Host of each member, for so many members on each.
+std::vector<int> on_hosts(const std::vector<int>& members) {
+  std::vector<int> host;
+  for (size_t h = 0; h < members.size(); ++h) host.insert(host.end(), members[h], int(h));
+  return host;
+}
+
+template <typename Make>
+std::vector<Plan> plans_of(int members, Make make) {
+  std::vector<Plan> plans;
+  for (int member = 0; member < members; ++member) plans.push_back(make(member));
+  return plans;
+}
+
+std::vector<Words> all_words(int members, size_t elements) {
+  std::vector<Words> values;
+  for (int member = 0; member < members; ++member) values.push_back(words_of(member, elements));
+  return values;
+}
+
+void expect_all_reduce(Algorithm algorithm, const Group& group, size_t elements) {
+  const int n = group.size();
+  SCOPED_TRACE(testing::Message() << to_string(algorithm) << ", " << n << " members, " << elements
+                                  << " elements");
+  const std::vector<Plan> plans =
+      plans_of(n, [&](int member) { return plan_all_reduce(algorithm, member, group, elements); });
+  for (int member = 0; member < n; ++member) {
+    EXPECT_EQ(counted(plans[member], 4), cost_all_reduce(algorithm, member, group, elements))
+        << "member " << member;
+  }
+  Simulation simulation(plans, all_words(n, elements));
+  ASSERT_EQ(simulation.run(), "");
+  const Words sum = sum_of_words(n, elements);
+  for (int member = 0; member < n; ++member) EXPECT_EQ(simulation.values()[member], sum);
+  if (n == 1) return;
+  std::vector<std::pair<size_t, uint64_t>> each_once;
+  for (size_t i = 0; i < elements; ++i) each_once.emplace_back(i, sum[i]);
+  EXPECT_EQ(simulation.settled(), each_once);
+}
+
+TEST(AllReducePlan, SumsEveryElementOnceOnEveryMemberAndCostsWhatTheFormulaSays) {
+  for (const Algorithm algorithm :
+       {Algorithm::ring, Algorithm::halving_doubling, Algorithm::tree, Algorithm::hierarchical}) {
+    for (int n = 1; n <= kMostMembers; ++n) {
+      for (const size_t elements : awkward_sizes(n))
+        expect_all_reduce(algorithm, flat(n), elements);
+    }
+  }
+}
+
+TEST(AllReducePlan, HierarchicalWorksOnEveryLayoutOfHosts) {
+  const std::vector<std::vector<int>> layouts = {
+      {2, 2},    {4, 4},          {3, 3, 3},    {2, 2, 2, 2}, {1, 2},          {3, 1, 2}, {5, 2, 7},
+      {1, 1, 8}, {1, 1, 1, 1, 1}, {1, 1, 1, 1}, {8, 8},       {4, 3, 3, 3, 3}, {6}};
+  for (const std::vector<int>& layout : layouts) {
+    const Group group = Group::on_hosts(on_hosts(layout));
+    for (const size_t elements : awkward_sizes(group.size())) {
+      expect_all_reduce(Algorithm::hierarchical, group, elements);
+    }
+  }
+  // Ranks dealt out to the hosts in turn.
+  const Group dealt = Group::on_hosts({0, 1, 2, 0, 1, 2, 0, 1});
+  for (const size_t elements : awkward_sizes(8)) {
+    expect_all_reduce(Algorithm::hierarchical, dealt, elements);
+  }
+}
+
+TEST(AllReducePlan, RingAndHalvingDoublingSendTheLeastBytesThatArePossible) {
+  for (const int n : {2, 4, 8, 16}) {
+    const size_t elements = 1024;
+    const size_t least = 2 * (n - 1) * elements * 4 / n;
+    for (int member = 0; member < n; ++member) {
+      for (const Algorithm algorithm : {Algorithm::ring, Algorithm::halving_doubling}) {
+        EXPECT_EQ(cost_all_reduce(algorithm, member, flat(n), elements).bytes_sent, least);
+      }
+    }
+  }
+  EXPECT_EQ(cost_all_reduce(Algorithm::ring, 0, flat(16), 1024).rounds, 30U);
+  EXPECT_EQ(cost_all_reduce(Algorithm::halving_doubling, 0, flat(16), 1024).rounds, 8U);
+  EXPECT_EQ(cost_all_reduce(Algorithm::halving_doubling, 0, flat(17), 1024).rounds, 10U);
+  EXPECT_EQ(cost_all_reduce(Algorithm::tree, 0, flat(17), 1024).rounds, 10U);
+}
+
+TEST(AllReducePlan, AHostSendsTheBufferToOthersOnlyAsOftenAsItMust) {
+  const Group group = Group::on_hosts(on_hosts({4, 4, 4, 4}));
+  const size_t elements = 1600;
+  for (int host = 0; host < 4; ++host) {
+    size_t leaving = 0;
+    for (const int member : group.on_host(host)) {
+      for (const Round& round :
+           plan_all_reduce(Algorithm::hierarchical, member, group, elements).rounds) {
+        for (const Transfer& transfer : round.transfers) {
+          if (transfer.kind == Transfer::Kind::send && group.host_of(transfer.peer) != host) {
+            leaving += transfer.count;
+          }
+        }
+      }
+    }
+    EXPECT_EQ(leaving, 2 * 3 * elements / 4);
+  }
+}
+
+TEST(AllReducePlan, AutomaticAndNativeAreNoPlans) {
+  EXPECT_THROW(plan_all_reduce(Algorithm::automatic, 0, flat(2), 10), RequestError);
+  EXPECT_THROW(plan_all_reduce(Algorithm::native, 0, flat(2), 10), RequestError);
+  EXPECT_THROW(plan_reduce_scatter(Algorithm::halving_doubling, 0, flat(6), 10), RequestError);
+  EXPECT_THROW(plan_all_gather(Algorithm::tree, 0, flat(4), 10), RequestError);
+}
+
+std::vector<Algorithm> halves_for(int members) {
+  if ((members & (members - 1)) == 0) return {Algorithm::ring, Algorithm::halving_doubling};
+  return {Algorithm::ring};
+}
+
+TEST(ReduceScatterPlan, EachMemberEndsWithTheSumOfItsChunk) {
+  for (int n = 1; n <= kMostMembers; ++n) {
+    for (const size_t elements : awkward_sizes(n)) {
+      for (const Algorithm algorithm : halves_for(n)) {
+        const Group group = flat(n);
+        const std::vector<Plan> plans =
+            plans_of(n, [&](int m) { return plan_reduce_scatter(algorithm, m, group, elements); });
+        Simulation simulation(plans, all_words(n, elements));
+        ASSERT_EQ(simulation.run(), "");
+        const Words sum = sum_of_words(n, elements);
+        for (int member = 0; member < n; ++member) {
+          const Range mine = chunk_of(elements, n, member);
+          for (size_t i = mine.first; i < mine.end(); ++i) {
+            ASSERT_EQ(simulation.values()[member][i], sum[i]);
+          }
+          EXPECT_EQ(counted(plans[member], 4),
+                    cost_reduce_scatter(algorithm, member, group, elements));
+        }
+      }
+    }
+  }
+}
+
+TEST(AllGatherPlan, EachMembersChunkComesToAll) {
+  for (int n = 1; n <= kMostMembers; ++n) {
+    for (const size_t elements : awkward_sizes(n)) {
+      for (const Algorithm algorithm : halves_for(n)) {
+        const Group group = flat(n);
+        const std::vector<Plan> plans =
+            plans_of(n, [&](int m) { return plan_all_gather(algorithm, m, group, elements); });
+        Words expected(elements);
+        for (int member = 0; member < n; ++member) {
+          const Range chunk = chunk_of(elements, n, member);
+          for (size_t i = chunk.first; i < chunk.end(); ++i) expected[i] = word(member, i);
+          EXPECT_EQ(counted(plans[member], 4), cost_all_gather(algorithm, member, group, elements));
+        }
+        Simulation simulation(plans, all_words(n, elements));
+        ASSERT_EQ(simulation.run(), "");
+        for (const Words& values : simulation.values()) EXPECT_EQ(values, expected);
+      }
+    }
+  }
+}
+
+void expect_broadcast(Algorithm algorithm, int n, int root, size_t elements, int pieces) {
+  const std::vector<Plan> plans =
+      plans_of(n, [&](int m) { return plan_broadcast(algorithm, m, n, root, elements, pieces); });
+  Simulation simulation(plans, all_words(n, elements));
+  ASSERT_EQ(simulation.run(), "");
+  for (int member = 0; member < n; ++member) {
+    EXPECT_EQ(simulation.values()[member], words_of(root, elements));
+    EXPECT_EQ(counted(plans[member], 2),
+              cost_broadcast(algorithm, member, n, root, elements, 2, pieces));
+  }
+}
+
+TEST(BroadcastPlan, BringsTheRootsElementsToAll) {
+  for (int n = 1; n <= kMostMembers; ++n) {
+    for (const size_t elements : awkward_sizes(n)) {
+      for (const int root : {0, n / 2, n - 1}) {
+        expect_broadcast(Algorithm::tree, n, root, elements, 1);
+        for (const int pieces : {1, 2, 5}) {
+          expect_broadcast(Algorithm::ring, n, root, elements, pieces);
+        }
+      }
+    }
+  }
+  EXPECT_THROW(plan_broadcast(Algorithm::hierarchical, 0, 3, 0, 10), RequestError);
+}
+
+TEST(ReducePlan, BringsTheSumToTheRoot) {
+  for (int n = 1; n <= kMostMembers; ++n) {
+    for (const size_t elements : awkward_sizes(n)) {
+      for (const int root : {0, n / 2, n - 1}) {
+        const std::vector<Plan> plans =
+            plans_of(n, [&](int m) { return plan_reduce(m, n, root, elements); });
+        Simulation simulation(plans, all_words(n, elements));
+        ASSERT_EQ(simulation.run(), "");
+        EXPECT_EQ(simulation.values()[root], sum_of_words(n, elements));
+        for (int member = 0; member < n; ++member) {
+          EXPECT_EQ(counted(plans[member], 4), cost_reduce(member, n, root, elements));
+        }
+      }
+    }
+  }
+}
+
+TEST(GatherPlan, TheRootReceivesFromAllThatHaveSomething) {
+  const std::vector<size_t> sizes = {3, 0, 5, 2};
+  const Plan root = plan_gather(2, 2, sizes);
+  ASSERT_EQ(root.rounds.size(), 1U);
+  EXPECT_THAT(root.rounds[0].transfers,
+              testing::ElementsAre(Transfer{Transfer::Kind::receive, 0, 0, 3},
+                                   Transfer{Transfer::Kind::receive, 3, 8, 2}));
+  EXPECT_THAT(plan_gather(3, 2, sizes).rounds[0].transfers,
+              testing::ElementsAre(Transfer{Transfer::Kind::send, 2, 0, 2}));
+  EXPECT_THAT(plan_gather(1, 2, sizes).rounds[0].transfers, testing::IsEmpty());
+  for (int member = 0; member < 4; ++member) {
+    EXPECT_EQ(counted(plan_gather(member, 2, sizes), 8), cost_gather(member, 2, sizes, 8));
+  }
+}
+
+TEST(BarrierPlan, EachMemberHearsOfAllBeforeItGoesOn) {
+  for (int n = 1; n <= kMostMembers; ++n) {
+    const std::vector<Plan> plans = plans_of(n, [&](int m) { return plan_barrier(m, n); });
+    Simulation simulation(plans, all_words(n, 0));
+    EXPECT_EQ(simulation.run(), "");
+    // Who is known to whom: what a message's sender knew when its round began.
+    std::vector<unsigned> known(n);
+    for (int member = 0; member < n; ++member) known[member] = 1U << member;
+    for (size_t round = 0; round < plans[0].rounds.size(); ++round) {
+      const std::vector<unsigned> before = known;
+      for (int member = 0; member < n; ++member) {
+        for (const Transfer& transfer : plans[member].rounds[round].transfers) {
+          if (transfer.kind == Transfer::Kind::receive) known[member] |= before[transfer.peer];
+        }
+      }
+    }
+    EXPECT_EQ(known, std::vector<unsigned>(n, (1U << n) - 1)) << n;
+    for (int member = 0; member < n; ++member) {
+      EXPECT_EQ(counted(plans[member]), cost_barrier(n));
+    }
+  }
+}
+
+TEST(Simulation, FindsPlansThatAreWrong) {
+  const Transfer send{Transfer::Kind::send, 1, 0, 4};
+  const Transfer receive{Transfer::Kind::receive, 0, 0, 4};
+  Round sends, receives, receives_other;
+  sends.transfers = {send};
+  receives.transfers = {receive};
+  receives_other.transfers = {receive};
+  receives_other.transfers[0].count = 3;
+  EXPECT_EQ(Simulation({{{sends}}, {{receives}}}, all_words(2, 4)).run(), "");
+  EXPECT_EQ(Simulation({{{sends}}, {{receives_other}}}, all_words(2, 4)).run(),
+            "a message of another size");
+  EXPECT_EQ(Simulation({{{sends}}, {}}, all_words(2, 4)).run(), "member 0 is stuck in round 0");
+}
+
+}  // namespace
+}  // namespace syrtos::collective
