@@ -132,14 +132,7 @@ void Channel::recv(Message& message) {
   Lane& lane = this->lane(message.tag.lane());
   lane.recvs.push(message);
   deliver(lane);
-  if (!message.linked()) return;  // it was there
-  const double lost = lost_at();
-  if (lost <= simulation_.now) {
-    message.unlink();
-    message.fail(to_.lost(message));
-  } else if (lost < std::numeric_limits<double>::infinity() && !closing_.running()) {
-    simulation_.events.start(closing_, lost);
-  }
+  if (message.linked()) watch_loss();
 }
 
 void Channel::abandon(Message& message) {
@@ -189,14 +182,18 @@ void Channel::check() {
   } else if (sending_ != nullptr) {
     halt();
   }
-  close_if_lost();
+  watch_loss();
 }
 
-/// Whoever waits on the other rank waits in vain.
-void Channel::close_if_lost() {
-  const double at = lost_at();
+/// An event even if it is to be now: what arrives at the same moment comes before it.
+void Channel::watch_loss() {
+  const double at = std::max(lost_at(), simulation_.now);
   if (at == std::numeric_limits<double>::infinity()) return;
-  if (at > simulation_.now) return simulation_.events.start(closing_, at);
+  if (!closing_.running() || at < closing_.at()) simulation_.events.start(closing_, at);
+}
+
+/// Whoever waits for the other rank waits in vain.
+void Channel::close() {
   while (!queue_.empty()) {
     Message& message = *queue_.first()->send;
     drop(*queue_.first());

@@ -97,7 +97,7 @@ class Channel final : public Flow {
  private:
   struct Closing final : SimEvent {
     explicit Closing(Channel& owner) : channel(owner) {}
-    void fire() override { channel.close_if_lost(); }
+    void fire() override { channel.close(); }
     Channel& channel;
   };
 
@@ -112,7 +112,8 @@ class Channel final : public Flow {
   void receive(Message& recv, const Parcel& parcel);
   bool within_rank() const { return &from_ == &to_; }
   double lost_at() const;
-  void close_if_lost();
+  void watch_loss();
+  void close();
 
   Simulation& simulation_;
   SimWorld& from_;

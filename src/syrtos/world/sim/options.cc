@@ -100,7 +100,8 @@ SimOptions completed(SimOptions options) {
   }
   for (size_t i = 0; i < options.hosts.size(); ++i) {
     SimHost& host = options.hosts[i];
-    if (host.compute_cores == 0 && ranks[i] > 0) host.compute_cores = host.cores / ranks[i];
+    if (host.compute_cores > 0 || ranks[i] == 0) continue;
+    host.compute_cores = host.cores < SimHost::kEnoughCores ? host.cores / ranks[i] : 1;
   }
   expect(options.message_overhead_bytes >= 0, "messages", "an overhead of 0 bytes or more",
          options.message_overhead_bytes);

@@ -14,8 +14,10 @@ struct SimHost {
   double bandwidth = 125e6;  ///< bytes/s of its link, in each direction at once
   /// One way to another host of the same latency; between different ones it is the mean of both.
   double latency = 50e-6;
-  double cores = 1e9;  ///< shared by computing and by moving bytes (see processor.h)
-  /// Cores that the pool work of one rank keeps busy; 0: the ranks of a host share its cores.
+  static constexpr double kEnoughCores = 1e9;
+  double cores = kEnoughCores;  ///< shared by computing and by moving bytes (see processor.h)
+  /// Cores that the pool work of one rank keeps busy; 0: the ranks of a host share its cores, or
+  /// use one each if there are always enough.
   double compute_cores = 0;
   double core_seconds_per_byte = 0;  ///< that moving a byte costs, at each end
   double speed = 1;                  ///< computing takes seconds / speed

@@ -39,9 +39,10 @@ double SimCluster::now() const { return simulation_->now; }
 World& SimCluster::world(Rank rank) { return *worlds_[static_cast<size_t>(rank)]; }
 
 /// What a rank runs. Its error is taken here, its end is seen to when its coroutine has gone.
-Task<> SimCluster::lead(SimCluster& cluster, Rank rank, Task<> program) {
+Task<> SimCluster::lead(SimCluster& cluster, Rank rank, const RankProgram& program) {
   try {
-    co_await program;
+    Task<> task = program(cluster.world(rank));
+    co_await task;
   } catch (...) {
     cluster.members_[static_cast<size_t>(rank)].error = std::current_exception();
   }
@@ -60,8 +61,7 @@ std::vector<std::exception_ptr> SimCluster::run(const RankProgram& program) {
   members_.resize(worlds_.size());
   running_ = size();
   for (Rank rank = 0; rank < size(); ++rank) {
-    members_[static_cast<size_t>(rank)].task =
-        Started(world(rank), lead(*this, rank, program(world(rank))));
+    members_[static_cast<size_t>(rank)].task = Started(world(rank), lead(*this, rank, program));
   }
   while (running_ > 0 && step()) continue;
   std::vector<std::exception_ptr> errors;

@@ -70,7 +70,7 @@ class SimCluster final : public Cluster {
   bool take_ended();
   void give_up(std::string_view why);
   void end(Rank rank, std::string_view why);
-  static Task<> lead(SimCluster& cluster, Rank rank, Task<> program);
+  static Task<> lead(SimCluster& cluster, Rank rank, const RankProgram& program);
 
   std::unique_ptr<Simulation> simulation_;
   std::vector<std::unique_ptr<SimWorld>> owned_;

@@ -29,9 +29,13 @@ std::exception_ptr SimWorld::lost(const Message& message) const {
 void SimWorld::end(std::string_view why) {
   ended_ = why;
   ended_at_ = simulation_.now;
-  while (!pool_.empty()) pool_.pop();
-  processor_.stop(in_pool_);
-  processor_.stop(here_);
+  for (WaitList* list : {&pool_, &to_start_, &to_finish_}) {
+    while (!list->empty()) list->pop();
+  }
+  for (Work* work : {&in_pool_, &here_}) {
+    processor_.stop(*work);
+    if (work->compute != nullptr) abandon(*work->compute);
+  }
   for (Channel* channel : out_.all) channel->check();
   for (Channel* channel : in_.all) channel->check();
 }
@@ -153,7 +157,9 @@ void SimWorld::abandon(Message& message) {
 
 void SimWorld::abandon(Compute& compute) {
   compute.unlink();
-  if (compute.state != nullptr) static_cast<Work*>(compute.state)->compute = nullptr;
+  if (compute.state == nullptr) return;
+  static_cast<Work*>(compute.state)->compute = nullptr;
+  compute.state = nullptr;
 }
 
 void SimWorld::moves(int change) {
