@@ -102,6 +102,9 @@ function(_syrtos_links name path without result)
     file(CREATE_LINK "${from}" "${to}" SYMBOLIC)
   else()
     # Part of the folder belongs to other targets: link its entries one by one.
+    if(IS_SYMLINK "${to}") # of an older configuration
+      file(REMOVE "${to}")
+    endif()
     file(MAKE_DIRECTORY "${to}")
     file(GLOB entries CONFIGURE_DEPENDS RELATIVE "${from}" LIST_DIRECTORIES true "${from}/*")
     file(GLOB stale RELATIVE "${to}" LIST_DIRECTORIES true "${to}/*")

@@ -1,5 +1,6 @@
 # Fails when a file of FOLDER includes a folder that is not in USES, an include is
-# not rooted ("syrtos/..."), or oneDNN appears outside of ops_onednn.
+# not rooted ("syrtos/..."), or oneDNN or MPI appear outside of the one folder that
+# may use them.
 #   cmake -DFOLDER=.. -DUSES=a,b -DFILES=list.txt -DROOT=src/ -P check_includes.cmake
 
 cmake_minimum_required(VERSION 3.25)
@@ -18,10 +19,15 @@ foreach(file IN LISTS files)
     list(GET parts 1 path)
     if(path MATCHES "^syrtos/ops/(native|onednn)/")
       set(target "ops_${CMAKE_MATCH_1}")
+    elseif(path MATCHES "^syrtos/world/mpi/")
+      set(target "world_mpi")
     elseif(path MATCHES "^syrtos/([^/]+)/")
       set(target "${CMAKE_MATCH_1}")
     elseif(path MATCHES "dnnl" AND NOT FOLDER STREQUAL "ops_onednn")
       string(APPEND problems "  ${shown}: \"${path}\": only ops/onednn may include oneDNN\n")
+      continue()
+    elseif(path STREQUAL "mpi.h" AND NOT FOLDER STREQUAL "world_mpi")
+      string(APPEND problems "  ${shown}: \"${path}\": only world/mpi may include MPI\n")
       continue()
     elseif(quote STREQUAL "\"")
       string(APPEND problems "  ${shown}: \"${path}\": includes are rooted: \"syrtos/...\"\n")

@@ -67,6 +67,25 @@ Compute::~Compute() {
 
 void Compute::start() { world().start_compute(*this); }
 
+AllReduce::~AllReduce() {
+  if (pending()) world().abandon_all_reduce(*this);
+}
+
+void AllReduce::start() {
+  World& world = this->world();
+  world.scheduler().timers.start(*this, world.now() + world.deadline());
+  world.start_all_reduce(*this);
+}
+
+void AllReduce::expire() {
+  World& world = this->world();
+  const std::string text =
+      fmt::format("{}: waited {:.0f} s for the sum of {} over all ranks: is one of them stuck?",
+                  world.name(world.rank()), world.deadline(), format_bytes(count * sizeof(float)));
+  world.abandon_all_reduce(*this);
+  fail(std::make_exception_ptr(DeadlinePassed(text)));
+}
+
 std::string World::name(Rank rank) const { return fmt::format("rank {} on {}", rank, host(rank)); }
 
 Message World::send(Rank to, Tag tag, Source source, int priority) {
@@ -83,6 +102,12 @@ Sleep World::sleep(double seconds) { return {*this, seconds}; }
 
 Compute World::compute(double seconds, std::function<void()> work, Where where) {
   return {*this, seconds, std::move(work), where};
+}
+
+AllReduce World::all_reduce(float* values, size_t count) { return {*this, values, count}; }
+
+void World::start_all_reduce(AllReduce&) {
+  throw InternalError("this world has no all-reduce of its own: ask has_all_reduce() first");
 }
 
 std::exception_ptr World::peer_lost(const Message& message, std::string_view why) const {

@@ -146,6 +146,25 @@ class Compute final : public Operation {
   void start() override;
 };
 
+/// A sum over all ranks that the world has a way of its own for, such as MPI's.
+class AllReduce final : public Operation {
+ public:
+  ~AllReduce();
+  void expire() override;
+
+  float* const values;  ///< each rank's, and then the sum of all
+  const size_t count;
+
+  // For worlds.
+  size_t parts = 0;  ///< that are still on their way
+
+ private:
+  friend class World;
+  AllReduce(World& world, float* the_values, size_t the_count)
+      : Operation(world), values(the_values), count(the_count) {}
+  void start() override;
+};
+
 /// What crossed the network; messages of a rank to itself do not count.
 struct Traffic {
   uint64_t messages_sent = 0;
@@ -187,6 +206,11 @@ class World {
   /// Runs `work`, which takes `seconds` where time is simulated. What it throws is thrown here.
   Compute compute(double seconds, std::function<void()> work, Where where = Where::pool);
 
+  virtual bool has_all_reduce() const { return false; }
+  /// Sums in place over all ranks, which must start their sums in the same order. Only in worlds
+  /// that have it. If it fails the world can do nothing else any more.
+  AllReduce all_reduce(float* values, size_t count);
+
   Scheduler& scheduler() { return scheduler_; }
   /// Longest wait for one message.
   double deadline() const { return deadline_; }
@@ -203,6 +227,8 @@ class World {
   /// The operation is pending and its memory is about to go.
   virtual void abandon(Message& message) = 0;
   virtual void abandon(Compute& compute) = 0;
+  virtual void start_all_reduce(AllReduce& all_reduce);
+  virtual void abandon_all_reduce(AllReduce&) {}
 
   std::exception_ptr peer_lost(const Message& message, std::string_view why) const;
   std::exception_ptr mismatch(const Message& expected, const Tag& found, size_t bytes) const;
@@ -211,6 +237,7 @@ class World {
  private:
   friend class Message;
   friend class Compute;
+  friend class AllReduce;
 
   const Rank rank_;
   const std::vector<std::string> hosts_;

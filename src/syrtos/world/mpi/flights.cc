@@ -1,0 +1,81 @@
+#include "syrtos/world/mpi/flights.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "syrtos/world/mpi/communicator.h"
+
+namespace syrtos::world {
+
+namespace {
+constexpr size_t kKept = 32;  // buffers
+}
+
+Buffer Buffers::take() {
+  if (free_.empty()) return std::make_unique_for_overwrite<std::byte[]>(bytes_);
+  Buffer buffer = std::move(free_.back());
+  free_.pop_back();
+  return buffer;
+}
+
+void Buffers::give_back(Buffer buffer) {
+  if (buffer && free_.size() < kKept) free_.push_back(std::move(buffer));
+}
+
+MPI_Request* Flights::add(Flight flight) {
+  flights_.push_back(std::move(flight));
+  requests_.push_back(MPI_REQUEST_NULL);
+  return &requests_.back();
+}
+
+std::vector<Flight>& Flights::ended() {
+  ended_.clear();
+  if (flights_.empty()) return ended_;
+  indices_.resize(requests_.size());
+  int count = 0;
+  check_mpi(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count,
+                         indices_.data(), MPI_STATUSES_IGNORE),
+            "MPI_Testsome");
+  if (count == MPI_UNDEFINED || count == 0) return ended_;
+  std::sort(indices_.begin(), indices_.begin() + count);
+  for (int i = 0; i < count; ++i) {
+    ended_.push_back(std::move(flights_[static_cast<size_t>(indices_[static_cast<size_t>(i)])]));
+  }
+  compact();
+  return ended_;
+}
+
+Flights::Cancelled Flights::cancel(const void* owner, size_t offset, bool into_users_memory) {
+  Cancelled result;
+  // From the last one on: what arrives meanwhile belongs to the first that is still there.
+  for (size_t i = flights_.size(); i-- > 0;) {
+    Flight& flight = flights_[i];
+    if (flight.kind != Flight::Kind::segment_in || flight.owner != owner) continue;
+    if (flight.offset < offset || (into_users_memory && flight.buffer)) continue;
+    MPI_Status status;
+    int cancelled = 0;
+    check_mpi(MPI_Cancel(&requests_[i]), "MPI_Cancel");
+    check_mpi(MPI_Wait(&requests_[i], &status), "MPI_Wait");
+    MPI_Test_cancelled(&status, &cancelled);
+    (cancelled != 0 ? result.never_began : result.ended).push_back(std::move(flight));
+  }
+  std::reverse(result.never_began.begin(), result.never_began.end());
+  compact();
+  return result;
+}
+
+void Flights::compact() {
+  size_t kept = 0;
+  for (size_t i = 0; i < requests_.size(); ++i) {
+    if (requests_[i] == MPI_REQUEST_NULL) continue;
+    if (i != kept) {
+      requests_[kept] = requests_[i];
+      flights_[kept] = std::move(flights_[i]);
+    }
+    ++kept;
+  }
+  requests_.resize(kept);
+  flights_.erase(flights_.begin() + static_cast<std::ptrdiff_t>(kept), flights_.end());
+}
+
+}  // namespace syrtos::world

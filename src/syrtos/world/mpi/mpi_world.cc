@@ -1,0 +1,119 @@
+#include "syrtos/world/mpi/mpi_world.h"
+
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "syrtos/world/mpi/wire.h"
+#include "syrtos/world/started.h"
+
+namespace syrtos::world {
+
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
+
+constexpr auto kSpin = microseconds(20);
+constexpr auto kLongestRest = microseconds(1000);
+
+Task<> take_error(const Started& task, std::exception_ptr& error) {
+  try {
+    co_await task.join();
+  } catch (...) {
+    error = std::current_exception();
+  }
+}
+
+}  // namespace
+
+MpiWorld::MpiWorld(Rank rank, std::vector<std::string> hosts, std::unique_ptr<Communicator> ranks)
+    : World(rank, std::move(hosts), scheduler_),
+      ranks_(std::move(ranks)),
+      wire_(std::make_unique<Wire>(*this, ranks_->get())) {}
+
+MpiWorld::~MpiWorld() {
+  if (wire_->broken()) MPI_Abort(MPI_COMM_WORLD, 1);
+  if (!ran_) wire_->farewell(false);
+  while (!wire_->everybody_left()) {
+    if (!step()) rest();
+  }
+}
+
+bool MpiWorld::is_lost(Rank rank) const { return wire_->has_left(rank); }
+
+void MpiWorld::start_send(Message& message) { wire_->send(message); }
+void MpiWorld::start_recv(Message& message) { wire_->recv(message); }
+void MpiWorld::abandon(Message& message) { wire_->abandon(message); }
+void MpiWorld::start_all_reduce(AllReduce& all_reduce) { wire_->all_reduce(all_reduce); }
+void MpiWorld::abandon_all_reduce(AllReduce& all_reduce) { wire_->abandon(all_reduce); }
+
+void MpiWorld::start_compute(Compute& compute) {
+  if (compute.where == Where::pool) return work_.add(compute);
+  try {
+    compute.work();
+    compute.finish();
+  } catch (...) {
+    compute.fail(std::current_exception());
+  }
+}
+
+void MpiWorld::run(Task<> program) {
+  SYRTOS_CHECK(!ran_, "a world runs one program");
+  ran_ = true;
+  std::exception_ptr error;
+  std::thread thread([&] {
+    prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);  // ns: short rests are meant
+    try {
+      loop(std::move(program), error);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    work_.close();
+  });
+  work_.serve();
+  thread.join();
+  if (error) std::rethrow_exception(error);
+}
+
+void MpiWorld::loop(Task<> program, std::exception_ptr& error) {
+  Started task(*this, std::move(program));
+  last_event_ = Clock::now();
+  while (true) {
+    scheduler_.run_ready();
+    if (task.done()) break;
+    if (!step() && scheduler_.ready.empty()) rest();
+  }
+  { const Started reader(*this, take_error(task, error)); }
+  task.cancel();
+  wire_->farewell(error != nullptr);
+}
+
+/// Whatever can be done without waiting; false when that was nothing.
+bool MpiWorld::step() {
+  const bool worked = work_.collect();
+  bool any = wire_->progress() || worked;
+  while (!scheduler_.timers.empty() && scheduler_.timers.first().at() <= now()) {
+    auto& next = static_cast<Operation&>(scheduler_.timers.first());
+    next.stop();
+    next.expire();
+    any = true;
+  }
+  if (any) last_event_ = Clock::now();
+  return any;
+}
+
+void MpiWorld::rest() {
+  const auto moment = Clock::now();
+  const auto quiet = duration_cast<microseconds>(moment - last_event_);
+  if (quiet < kSpin) return;
+  auto until = moment + std::min(quiet / 8, kLongestRest);
+  if (!scheduler_.timers.empty()) {
+    const std::chrono::duration<double> next(scheduler_.timers.first().at());
+    until = std::min(until, start_ + duration_cast<Clock::duration>(next));
+  }
+  work_.wait_until(until);
+}
+
+}  // namespace syrtos::world

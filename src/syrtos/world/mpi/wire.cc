@@ -1,0 +1,208 @@
+#include "syrtos/world/mpi/wire.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "syrtos/world/mpi/wire_limits.h"
+
+namespace syrtos::world {
+
+namespace {
+constexpr int kHeaderTag = 0;
+}
+
+MpiWorld::Wire::Wire(MpiWorld& world, MPI_Comm comm)
+    : world_(world),
+      comm_(comm),
+      left_(static_cast<size_t>(world.size())),
+      failed_(static_cast<size_t>(world.size())),
+      still_here_(world.size() - 1),
+      headers_(sizeof(Header) + kInlineBytes),
+      segments_(kSegmentBytes),
+      granted_(static_cast<size_t>(world.size())),
+      in_flight_(static_cast<size_t>(world.size())) {
+  void* highest = nullptr;
+  int found = 0;
+  MPI_Comm_get_attr(comm_, MPI_TAG_UB, &highest, &found);
+  if (found != 0) highest_tag_ = *static_cast<int*>(highest);
+  for (size_t slot = 0; slot < kSlots; ++slot) {
+    slots_[slot] = headers_.take();
+    post_header(slot);
+  }
+}
+
+MpiWorld::Wire::~Wire() {
+  for (MPI_Request& request : slot_requests_) {
+    MPI_Cancel(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+}
+
+void MpiWorld::Wire::post_header(size_t slot) {
+  check_mpi(MPI_Irecv(slots_[slot].get(), static_cast<int>(headers_.bytes()), MPI_BYTE,
+                      MPI_ANY_SOURCE, kHeaderTag, comm_, &slot_requests_[slot]),
+            "MPI_Irecv");
+}
+
+/// One slot after the other: several may have been filled, and lanes must keep their order.
+bool MpiWorld::Wire::take_headers() {
+  for (bool any = false;; any = true) {
+    int done = 0;
+    MPI_Status status;
+    check_mpi(MPI_Test(&slot_requests_[next_slot_], &done, &status), "MPI_Test");
+    if (done == 0) return any;
+    int bytes = 0;
+    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    const size_t slot = next_slot_;
+    next_slot_ = (next_slot_ + 1) % kSlots;
+    handle(status.MPI_SOURCE, slots_[slot].get(), static_cast<size_t>(bytes));
+    if (broken_) return true;
+    post_header(slot);
+  }
+}
+
+void MpiWorld::Wire::handle(Rank from, const std::byte* data, size_t bytes) {
+  Header header;
+  SYRTOS_CHECK(bytes >= sizeof(header), "{} bytes", bytes);
+  std::memcpy(&header, data, sizeof(header));
+  switch (header.kind) {
+    case Kind::offer:
+      return handle_offer(from, {header, {data + sizeof(header), data + bytes}});
+    case Kind::grant:
+      return handle_grant(header.id);
+    case Kind::refuse:
+      return handle_refuse(header.id);
+    case Kind::withdraw:
+      return handle_withdraw(from, header);
+    case Kind::farewell:
+      return handle_farewell(from, header.round != 0);
+  }
+}
+
+void MpiWorld::Wire::write(Rank to, const Header& header, const Source& inlined) {
+  Buffer buffer = headers_.take();
+  std::memcpy(buffer.get(), &header, sizeof(header));
+  if (inlined.bytes > 0) std::memcpy(buffer.get() + sizeof(header), inlined.data, inlined.bytes);
+  const auto bytes = static_cast<int>(sizeof(header) + inlined.bytes);
+  const std::byte* data = buffer.get();
+  MPI_Request* request = flights_.add({Flight::Kind::control, nullptr, 0, 0, std::move(buffer)});
+  check_mpi(MPI_Isend(data, bytes, MPI_BYTE, to, kHeaderTag, comm_, request), "MPI_Isend");
+}
+
+bool MpiWorld::Wire::progress() {
+  if (broken_) return false;
+  try {
+    bool any = take_headers();
+    if (broken_) return true;
+    std::vector<Flight>& ended_now = flights_.ended();
+    for (Flight& flight : ended_now) ended(flight);
+    any = any || !ended_now.empty();
+    for (Rank rank = 0; rank < world_.size(); ++rank) send_segments(rank);
+    return any;
+  } catch (const RunError& error) {
+    break_down(error.what());
+    return true;
+  }
+}
+
+void MpiWorld::Wire::ended(Flight& flight) {
+  switch (flight.kind) {
+    case Flight::Kind::control:
+      return headers_.give_back(std::move(flight.buffer));
+    case Flight::Kind::segment_out:
+      return segment_left(flight);
+    case Flight::Kind::segment_in:
+      return segment_landed(flight);
+    case Flight::Kind::all_reduce: {
+      auto& operation = *static_cast<AllReduce*>(flight.owner);
+      if (--operation.parts > 0) return;
+      std::erase(all_reduces_, &operation);
+      operation.finish();
+    }
+  }
+}
+
+void MpiWorld::Wire::abandon(Message& message) {
+  if (broken_) return message.unlink();
+  if (message.direction == Message::Direction::send) {
+    abandon_send(message);
+  } else {
+    abandon_recv(message);
+  }
+}
+
+void MpiWorld::Wire::all_reduce(AllReduce& operation) {
+  if (broken_) return operation.fail(broken_error());
+  for (size_t i = 0; i < operation.count; i += kAllReducePart) {
+    const size_t count = std::min(kAllReducePart, operation.count - i);
+    MPI_Request* request =
+        flights_.add({Flight::Kind::all_reduce, &operation, 0, count * sizeof(float), nullptr});
+    check_mpi(MPI_Iallreduce(MPI_IN_PLACE, operation.values + i, static_cast<int>(count), MPI_FLOAT,
+                             MPI_SUM, comm_, request),
+              "MPI_Iallreduce");
+    ++operation.parts;
+  }
+  if (operation.parts == 0) return operation.finish();
+  all_reduces_.push_back(&operation);
+}
+
+void MpiWorld::Wire::abandon(AllReduce& operation) {
+  std::erase(all_reduces_, &operation);
+  // MPI would go on writing to memory that is no longer there.
+  break_down("an all-reduce was given up");
+}
+
+template <typename Visitor>
+void MpiWorld::Wire::for_each_recv_from(Rank from, Visitor&& visit) {
+  for (auto& [key, lane] : lanes_) {
+    if (key.first != from) continue;
+    while (!lane.recvs.empty()) visit(static_cast<Message&>(lane.recvs.pop()));
+  }
+}
+
+void MpiWorld::Wire::farewell(bool failed) {
+  closed_ = true;
+  if (broken_) return;
+  for (Rank rank = 0; rank < world_.size(); ++rank) {
+    if (rank != world_.rank()) write(rank, {.kind = Kind::farewell, .round = failed ? 1U : 0U});
+  }
+}
+
+void MpiWorld::Wire::handle_farewell(Rank from, bool failed) {
+  left_[static_cast<size_t>(from)] = true;
+  failed_[static_cast<size_t>(from)] = failed;
+  --still_here_;
+  const char* why = failed ? "it failed" : "it has ended";
+  for_each_recv_from(from, [&](Message& recv) { recv.fail(world_.peer_lost(recv, why)); });
+  fail_sends_to(from, why);
+  // A rank that has ended well may have done its part of a sum; one that failed has not.
+  if (failed && !all_reduces_.empty()) break_down(world_.name(from) + " failed");
+}
+
+std::exception_ptr MpiWorld::Wire::broken_error() const {
+  return std::make_exception_ptr(RunError(
+      fmt::format("{}: MPI cannot go on: {}", world_.name(world_.rank()), broken_.value_or(""))));
+}
+
+void MpiWorld::Wire::break_down(const std::string& why) {
+  if (broken_) return;
+  broken_ = why;
+  for (Rank rank = 0; rank < world_.size(); ++rank) {
+    for_each_recv_from(rank, [&](Message& recv) { recv.fail(broken_error()); });
+  }
+  for (auto& [key, lane] : lanes_) {
+    for (Arrival& arrival : lane.arrivals) {
+      if (arrival.own != nullptr) arrival.own->fail(broken_error());
+    }
+    lane.arrivals.clear();
+  }
+  for (auto& [id, outgoing] : outgoing_) {
+    if (outgoing.message != nullptr) outgoing.message->fail(broken_error());
+  }
+  for (auto& [key, incoming] : incoming_) {
+    if (incoming.message != nullptr) incoming.message->fail(broken_error());
+  }
+  for (AllReduce* operation : std::exchange(all_reduces_, {})) operation->fail(broken_error());
+}
+
+}  // namespace syrtos::world

@@ -1,0 +1,47 @@
+"""What the tests with several hosts share."""
+import os
+import subprocess
+import sys
+import tempfile
+import traceback
+
+SOURCE = os.environ.get("SYRTOS_SOURCE", os.getcwd())
+CLUSTER = os.path.join(SOURCE, "tools", "cluster")
+SKIPPED = 77
+
+
+def check(condition, text):
+    if not condition:
+        raise AssertionError(text)
+
+
+def cluster(*arguments, timeout=120, **options):
+    """Runs tools/cluster; where hosts cannot be made the whole test is skipped."""
+    done = subprocess.run([CLUSTER, *map(str, arguments)], capture_output=True, text=True,
+                          timeout=timeout, **options)
+    if done.returncode == SKIPPED:
+        print(f"skipped: {done.stderr.strip()}")
+        sys.exit(SKIPPED)
+    return done
+
+
+def succeeds(*arguments, **options):
+    done = cluster(*arguments, **options)
+    check(done.returncode == 0, f"expected exit 0: {' '.join(map(str, arguments))}\n"
+          f"  exit {done.returncode}\n  stdout: {done.stdout}\n  stderr: {done.stderr}")
+    return done
+
+
+def run_tests(tests):
+    """Each test gets a directory of its own, which is removed."""
+    failed = 0
+    for test in tests:
+        with tempfile.TemporaryDirectory() as directory:
+            try:
+                test(directory)
+                print(f"ok: {test.__name__}", flush=True)
+            except Exception:  # the next one runs all the same
+                traceback.print_exc()
+                print(f"FAILED: {test.__name__}", flush=True)
+                failed += 1
+    sys.exit(1 if failed else 0)
