@@ -46,7 +46,7 @@ class Training : public TemporaryDirectory {
   static Outcome train(const Job& job, Quiet& quiet, const std::function<bool()>& stop) {
     Trainer trainer(resolve(job, cpu_info(), "nowhere"));
     trainer.begin();
-    return trainer.run(quiet, stop);
+    return trainer.run_alone(quiet, stop);
   }
   static Outcome train(const Job& job) {
     Quiet quiet;
@@ -57,7 +57,7 @@ class Training : public TemporaryDirectory {
     read_job_file(job, directory_ / run / "job.toml");
     Trainer trainer(resolve(job, cpu_info(), "nowhere"));
     trainer.resume(directory_ / run);
-    return trainer.run(quiet, [] { return false; });
+    return trainer.run_alone(quiet, [] { return false; });
   }
   std::string file(const std::string& name) const { return read(directory_ / name); }
   /// One kernel of the last checkpoint.

@@ -96,7 +96,7 @@ int run_train(const Options& options, const Context& context) {
     trainer.resume(options.resume);
   }
   Progress progress(options.json ? stderr : stdout, context.environment.colour);
-  const Outcome outcome = trainer.run(progress, context.interrupted);
+  const Outcome outcome = trainer.run_alone(progress, context.interrupted);
   progress.clear();
   if (!options.json) return report(outcome, trainer.directory());
   fmt::print("{}\n", to_json(outcome, trainer.directory()).dump());

@@ -87,6 +87,7 @@ void Board::epoch(const EpochMetrics& m) {
                                         {"seconds/forward", m.seconds.forward},
                                         {"seconds/backward", m.seconds.backward},
                                         {"seconds/update", m.seconds.update},
+                                        {"seconds/network", m.seconds.network},
                                         {"seconds/evaluate", m.seconds.evaluate}};
   if (m.evaluated) {
     scalars.push_back({"loss/test", m.test_loss});

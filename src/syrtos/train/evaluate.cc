@@ -91,26 +91,40 @@ class Score {
   int64_t samples_ = 0;
 };
 
-/// Calls use(first sample, logits of the batch) for the whole data set; false when it was stopped.
+/// Calls use(first sample, logits of the batch) for the whole shard; false when it was stopped.
 bool run_over(NetworkProgram& network, const TestData& test, const View& view,
               const std::function<bool()>& should_stop,
               const std::function<void(int64_t, std::span<const float>)>& use) {
   data::Loader loader(test.data, test.transform,
-                      {.batch = network.batch(),
+                      {.batch = network.batch() * test.shard.workers,
                        .training = false,
                        .view = view.placement,
+                       .shard = test.shard,
                        .prefetch = test.prefetch});
-  for (int64_t done = 0; done < test.data.size();) {
+  for (bool last = false; !last;) {
     if (should_stop && should_stop()) return false;
     const data::Batch batch = loader.next();
+    last = batch.slice.last;
+    if (batch.slice.count == 0) continue;
     network.use(batch);
     network.program().run({});
     const auto values = static_cast<size_t>(batch.slice.count * network.classes());
-    use(done, network.logits().first(values));
-    done += batch.slice.count;
+    use(batch.slice.first, network.logits().first(values));
   }
   network.use_own_images();  // the loader's are gone
   return true;
+}
+
+/// Only the rows of the shard have been filled.
+void add_own_rows(const TestData& test, std::span<const float> sums, size_t classes, int64_t batch,
+                  const std::function<void(int64_t, std::span<const float>)>& add) {
+  data::Slice slice;
+  while (!slice.last) {
+    slice = data::slice_of(test.data.size(), slice.used, batch * test.shard.workers, test.shard,
+                           data::Remainder::short_batch);
+    add(slice.first, sums.subspan(static_cast<size_t>(slice.first) * classes,
+                                  static_cast<size_t>(slice.count) * classes));
+  }
 }
 
 }  // namespace
@@ -137,7 +151,7 @@ Evaluation evaluate(NetworkProgram& network, const TestData& test,
       };
       return run_over(network, test, view, should_stop, add);
     });
-    if (complete) add_rows(0, sums);
+    if (complete) add_own_rows(test, sums, classes, network.batch(), add_rows);
   }
   Evaluation result = score.result();
   result.seconds = seconds_since(start);

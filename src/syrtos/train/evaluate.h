@@ -35,9 +35,10 @@ struct TestData {
   const data::Transform& transform;
   std::vector<View> views;
   int prefetch = 4;
+  data::Shard shard = {};  ///< which part of the data is measured here
 };
 
-/// Runs the program over the whole data set, once for each view, and averages the logits.
+/// Runs the program over the data (its shard), once for each view, and averages the logits.
 /// `should_stop` is asked between batches and ends it early.
 Evaluation evaluate(NetworkProgram& network, const TestData& test,
                     const std::function<bool()>& should_stop = {});

@@ -66,6 +66,16 @@ struct Job {
   int64_t evaluate_every = 1;    ///< epochs; the last one is always evaluated
   int64_t checkpoint_every = 0;  ///< steps; 0: after each epoch only
 
+  int64_t workers = 1;
+  std::string exchange = "allreduce";  ///< see strategy/options.h, as the next three
+  std::string sync = "join";
+  std::string wire = "f32";
+  std::string update = "auto";
+  int64_t permits = 0;   ///< transfers at a time that a server allows in each direction; 0: any
+  double bucket_mb = 0;  ///< of gradients that are exchanged at once; 0: chosen
+  std::string batch_norm = "local";  ///< statistics of each worker's samples, or synchronised
+  std::string replay;                ///< file of computing times that are slept instead of computed
+
   int64_t patience = 0;  ///< epochs without improvement after which the run ends; 0: never
   std::string metric = "accuracy";
   double min_delta = 0;

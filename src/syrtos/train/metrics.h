@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 namespace syrtos::train {
 
@@ -11,6 +13,7 @@ struct PartSeconds {
   double forward = 0;
   double backward = 0;
   double update = 0;
+  double network = 0;  ///< that steps waited for weights on their way
   double evaluate = 0;
 
   PartSeconds& operator+=(const PartSeconds& other) {
@@ -18,11 +21,14 @@ struct PartSeconds {
     forward += other.forward;
     backward += other.backward;
     update += other.update;
+    network += other.network;
     evaluate += other.evaluate;
     return *this;
   }
-  double training() const { return load + forward + backward + update; }
+  double training() const { return load + forward + backward + update + network; }
 };
+
+nlohmann::json to_json(const PartSeconds& seconds);
 
 /// One line of metrics.jsonl.
 struct EpochMetrics {
@@ -40,35 +46,19 @@ struct EpochMetrics {
   double queue = 0;   ///< batches that were ready, on average, when a step asked for one
   double helped = 0;  ///< share of the samples that steps had to prepare themselves
   bool best = false;
+  /// Where the time of each worker went (those that are left), and on which host; empty for one.
+  struct Worker {
+    int rank = 0;
+    std::string host;
+    PartSeconds seconds;
+  };
+  std::vector<Worker> workers;
 
   double images_per_s() const {
     return seconds.training() > 0 ? static_cast<double>(samples) / seconds.training() : 0;
   }
 };
 
-inline nlohmann::json to_json(const EpochMetrics& m) {
-  nlohmann::json json = {{"epoch", m.epoch},
-                         {"step", m.step},
-                         {"samples", m.samples},
-                         {"train_loss", m.train_loss},
-                         {"train_accuracy", m.train_accuracy},
-                         {"lr", m.learning_rate},
-                         {"images_per_s", m.images_per_s()},
-                         {"queue", m.queue},
-                         {"helped", m.helped},
-                         {"best", m.best},
-                         {"seconds",
-                          {{"load", m.seconds.load},
-                           {"forward", m.seconds.forward},
-                           {"backward", m.seconds.backward},
-                           {"update", m.seconds.update},
-                           {"evaluate", m.seconds.evaluate}}}};
-  if (m.evaluated) {
-    json["test_loss"] = m.test_loss;
-    json["test_accuracy"] = m.test_accuracy;
-    json["test_top5"] = m.test_top5;
-  }
-  return json;
-}
+nlohmann::json to_json(const EpochMetrics& metrics);
 
 }  // namespace syrtos::train

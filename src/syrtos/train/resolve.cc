@@ -93,22 +93,31 @@ data::Splits random_splits(int64_t samples, const Shape& image, int64_t classes,
                                                 ~seed)};
 }
 
+int64_t ResolvedJob::step_samples() const {
+  return strategy.sync.kind == strategy::Sync::Kind::split ? job.batch : job.batch * job.workers;
+}
+
 int64_t ResolvedJob::steps_per_epoch() const {
-  return data::steps_left(data.train->size(), 0, job.batch, remainder);
+  return data::steps_left(data.train->size(), 0, step_samples(), remainder);
 }
 
-int64_t ResolvedJob::short_batch() const {
-  return remainder == data::Remainder::short_batch ? data.train->size() % job.batch : 0;
+int64_t ResolvedJob::share(int worker) const {
+  return data::slice_of(step_samples(), 0, step_samples(), {worker, job.workers}, remainder).count;
 }
 
-nn::ModelOptions ResolvedJob::model_options(bool training) const {
-  return {.batch = job.batch,
+int64_t ResolvedJob::short_share(int worker) const {
+  const int64_t left = data.train->size() % step_samples();
+  if (remainder != data::Remainder::short_batch || left == 0) return 0;
+  return data::slice_of(left, 0, left, {worker, job.workers}, remainder).count;
+}
+
+nn::ModelOptions ResolvedJob::model_options(int64_t batch) const {
+  return {.batch = batch,
           .classes = job.classes,
           .channels = image[0],
           .height = image[1],
           .width = image[2],
           .dtype = precision.dtype,
-          .training = training,
           .label_smoothing = static_cast<float>(job.label_smoothing),
           .shortcut = parse_shortcut(job.shortcut)};
 }
@@ -175,11 +184,43 @@ void resolve_data(ResolvedJob& resolved, Job& job, const nn::ModelInfo& network,
   }
   job.input = fmt::format("{}x{}x{}", resolved.image[0], resolved.image[1], resolved.image[2]);
   const int64_t samples = resolved.data.train->size();
+  const bool joined = resolved.strategy.sync.kind != strategy::Sync::Kind::split;
+  if (joined && job.batch <= samples && job.batch * job.workers > samples) {
+    fail_request(
+        "--workers: the training data has {} samples, too few for {} batches of {} in each step: "
+        "use at most {} workers or a smaller --batch",
+        samples, job.workers, job.batch, samples / job.batch);
+  }
   if (job.batch > samples) {
     fail_request(
         "--batch: the training data has {} samples, found a batch of {}: use a smaller one",
         samples, job.batch);
   }
+}
+
+// How the work is distributed.
+strategy::Options strategy_options(Job& job) {
+  require(job.workers >= 1 && job.workers <= 4096, "--workers", "1 to 4096", job.workers);
+  require(job.permits >= 0 && job.permits <= 4096, "--permits", "0 (any) to 4096", job.permits);
+  require(job.bucket_mb >= 0 && job.bucket_mb <= 4096, "--bucket-mb", "0 (chosen) to 4096",
+          job.bucket_mb);
+  strategy::Options options;
+  options.exchange = strategy::parse_exchange(job.exchange);
+  options.sync = strategy::parse_sync(job.sync);
+  options.wire = strategy::parse_wire(job.wire);
+  options.update = strategy::parse_update(job.update, options.exchange);
+  options.permits = static_cast<int>(job.permits);
+  options.bucket_mb = job.bucket_mb;
+  strategy::check(options, static_cast<int>(job.workers), job.batch, job.clip > 0);
+  if (options.update == strategy::UpdateAt::server && job.lookahead > 0) {
+    fail_request("--lookahead: only workers know both weights: use --update worker");
+  }
+  if (job.batch_norm != "local" && job.batch_norm != "synchronised") {
+    fail_request("--batch-norm: expected local or synchronised, found '{}'{}", job.batch_norm,
+                 suggestion(job.batch_norm, {"local", "synchronised"}));
+  }
+  job.update = strategy::to_string(options.update);
+  return options;
 }
 
 }  // namespace
@@ -200,6 +241,7 @@ ResolvedJob resolve(Job job, const CpuInfo& cpu, const std::filesystem::path& ca
   optim::check(schedule_of(job, 1));
 
   ResolvedJob resolved;
+  resolved.strategy = strategy_options(job);
   resolved.precision = choose_precision(job.precision, cpu);
   job.precision = to_string(resolved.precision.dtype);
   if (job.threads == 0) job.threads = cpu.cores;

@@ -5,6 +5,7 @@
 #include "syrtos/data/augment.h"
 #include "syrtos/data/fit.h"
 #include "syrtos/data/order.h"
+#include "syrtos/strategy/options.h"
 #include "syrtos/train/evaluate.h"
 #include "syrtos/train/job.h"
 #include "syrtos/train/precision.h"
@@ -38,10 +39,16 @@ struct ResolvedJob {
   data::Remainder remainder = data::Remainder::short_batch;
   std::vector<View> views;
 
-  nn::ModelOptions model_options(bool training) const;
+  strategy::Options strategy;
+
+  nn::ModelOptions model_options(int64_t batch) const;
+  /// Samples of all workers in a step.
+  int64_t step_samples() const;
   int64_t steps_per_epoch() const;
-  /// Samples of the last step of an epoch when it is not a full batch; 0 when it is.
-  int64_t short_batch() const;
+  /// Samples that one worker takes in a step, and in the last step of an epoch when that one is
+  /// shorter (otherwise 0).
+  int64_t share(int worker) const;
+  int64_t short_share(int worker) const;
 };
 
 /// Decides what the job leaves open and checks everything that can be checked before building the

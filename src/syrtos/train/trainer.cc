@@ -1,73 +1,69 @@
 #include "syrtos/train/trainer.h"
 
-#include <chrono>
 #include <cmath>
 
+#include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
 #include "syrtos/data/patches.h"
 #include "syrtos/train/evaluate.h"
+#include "syrtos/train/fingerprint.h"
+#include "syrtos/world/local/local.h"
 
 namespace syrtos::train {
 
+using nlohmann::json;
+
 namespace {
 
-class Watch {
- public:
-  /// Seconds since the last call.
-  double lap() {
-    const auto now = std::chrono::steady_clock::now();
-    const double seconds = std::chrono::duration<double>(now - last_).count();
-    last_ = now;
-    return seconds;
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
-
-std::vector<optim::Segment> segments_of(const graph::Parameters& parameters) {
-  std::vector<optim::Segment> segments;
-  for (const graph::ParameterSlot& slot : parameters.slots()) {
-    segments.push_back({slot.offset, slot.elements, slot.decay, slot.rate});
-  }
-  return optim::merged(segments);
-}
-
-int64_t total_steps(const Job& job, int64_t steps_per_epoch) {
-  const int64_t all = steps_per_epoch * job.epochs;
-  return job.steps > 0 ? std::min(all, job.steps) : all;
-}
-
-Network make_network(const ResolvedJob& job) {
+Network make_network(const ResolvedJob& job, int worker) {
   set_thread_count(static_cast<int>(job.job.threads));
-  return {job.job.network, job.model_options(true), Network::Use::both, job.short_batch()};
+  // With fewer samples than workers a share can be empty; the program still has a size.
+  const int64_t share = std::max<int64_t>(1, job.share(worker));
+  return {job.job.network, job.model_options(share), Network::Use::both, job.short_share(worker)};
 }
 
-data::LoaderOptions loader_options(const ResolvedJob& job) {
-  return {.batch = job.job.batch,
+data::LoaderOptions loader_options(const ResolvedJob& job, int worker) {
+  return {.batch = job.step_samples(),
           .seed = static_cast<uint64_t>(job.job.seed),
+          .shard = {worker, job.job.workers},
           .remainder = job.remainder,
           .prefetch = static_cast<int>(job.job.prefetch)};
 }
 
+json to_json(const Position& position) {
+  return {{"step", position.step},       {"epoch", position.epoch},
+          {"used", position.used},       {"loss_sum", position.loss_sum},
+          {"correct", position.correct}, {"samples", position.samples},
+          {"best", position.best},       {"waited", position.waited}};
+}
+
+Position position_of(const json& text) {
+  const json& best = text.at("best");  // null when there is none yet
+  return {.step = text.at("step"),
+          .epoch = text.at("epoch"),
+          .used = text.at("used"),
+          .loss_sum = text.at("loss_sum"),
+          .correct = text.at("correct"),
+          .samples = text.at("samples"),
+          .best = best.is_null() ? NAN : best.get<double>(),
+          .waited = text.at("waited")};
+}
+
 }  // namespace
 
-Trainer::Trainer(ResolvedJob job)
+Trainer::Trainer(ResolvedJob job, int worker)
     : job_(std::move(job)),
-      network_(make_network(job_)),
+      worker_(worker),
+      network_(make_network(job_, worker)),
       optimizer_(optimizer_options(job_.job), network_.parameters().weights().size()),
-      norm_(network_.parameters().weights().size()),
-      segments_(segments_of(network_.parameters())),
       training_transform_(job_.data.train->info(), job_.image, job_.normalization, job_.augment,
                           job_.precision.dtype),
       test_transform_(job_.data.test->info(), job_.image, job_.normalization, {},
                       job_.precision.dtype),
-      loader_(*job_.data.train, training_transform_, loader_options(job_)),
+      loader_(*job_.data.train, training_transform_, loader_options(job_, worker)),
       watch_(early_stopping(job_.job)),
-      steps_per_epoch_(job_.steps_per_epoch()),
-      total_steps_(total_steps(job_.job, steps_per_epoch_)),
-      schedule_(schedule_of(job_.job, total_steps_)) {
+      steps_per_epoch_(job_.steps_per_epoch()) {
   if (nn::needs_patches(network_.model()) && job_.augment.resized_crop > 0) {
     fail_request(
         "--augment: {} starts from patches of the training images as they are, which "
@@ -80,6 +76,7 @@ Trainer::Trainer(ResolvedJob job)
   }
   require_memory(memory_bytes(),
                  fmt::format("{} with a batch of {}", job_.job.network, job_.job.batch));
+  lay_out_steps();
 }
 
 int64_t Trainer::memory_bytes() const {
@@ -93,6 +90,22 @@ std::vector<KeptArena> Trainer::kept() const {
   for (const auto& slot : optimizer_.slots()) arenas.push_back({slot.name, slot.span()});
   if (lookahead_) arenas.push_back({"slow", lookahead_->slow()});
   return arenas;
+}
+
+/// From where the run is to its end. A run that goes on with another number of workers has other
+/// steps from there on.
+void Trainer::lay_out_steps() {
+  const int64_t epochs_after = job_.job.epochs - position_.epoch - 1;
+  const int64_t left = data::steps_left(job_.data.train->size(), position_.used,
+                                        job_.step_samples(), job_.remainder);
+  total_steps_ = position_.step + (epochs_after < 0 ? 0 : left + epochs_after * steps_per_epoch_);
+  if (job_.job.steps > 0) total_steps_ = std::min(total_steps_, job_.job.steps);
+  schedule_ = schedule_of(job_.job, total_steps_);
+}
+
+int64_t Trainer::steps_in_epoch() const {
+  return steps_per_epoch_ - data::steps_left(job_.data.train->size(), position_.used,
+                                             job_.step_samples(), job_.remainder);
 }
 
 void Trainer::initialize() {
@@ -123,13 +136,12 @@ void Trainer::resume(const std::filesystem::path& run) {
   }
   CheckpointReader checkpoint(directory_->last());
   position_ = load_snapshot(checkpoint, network_.parameters(), kept());
-  if (position_.used > job_.data.train->size() ||
-      position_.step != position_.epoch * steps_per_epoch_ + steps_in_epoch()) {
-    fail_request(
-        "{}: step {} does not fit {} samples used of epoch {} of this job: was the data or the "
-        "batch changed?",
-        checkpoint.file().string(), position_.step, position_.used, position_.epoch + 1);
+  if (position_.used > job_.data.train->size()) {
+    fail_request("{}: {} samples of epoch {} are used, the data has {}: was it changed?",
+                 checkpoint.file().string(), position_.used, position_.epoch + 1,
+                 job_.data.train->size());
   }
+  lay_out_steps();
   if (directory_->rewind(position_.step)) directory_->keep_as_best();
   if (position_.step >= total_steps_) {
     fail_request("{} is complete ({} steps); to train longer give more --epochs or --steps",
@@ -146,8 +158,142 @@ void Trainer::save() const {
   save_snapshot(directory_->last(), job_, network_.parameters(), kept(), position_);
 }
 
-void Trainer::check_loss(NetworkProgram& training, float loss) {
-  if (std::isfinite(loss)) return;
+Outcome Trainer::run_alone(TrainObserver& observer, const std::function<bool()>& should_stop) {
+  world::LocalCluster cluster(1);
+  Outcome outcome;
+  world::run_all(cluster, [&](World& world) -> Task<> {
+    return keep_result(run(world, observer, should_stop), outcome);
+  });
+  return outcome;
+}
+
+Task<> keep_result(Task<Outcome> task, Outcome& outcome) { outcome = co_await task; }
+
+Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
+                           std::function<bool()> should_stop) {
+  const auto begun = Clock::now();
+  team_.emplace(world, job_);
+  co_await start(world, observer);
+  Outcome outcome;
+  while (position_.step < total_steps_) {
+    const bool wanted = should_stop();
+    const bool together = team_->in_step() && !team_->alone();
+    if (team_->stop_agreed() || (wanted && !together)) {
+      co_await checkpoint(world, true);
+      outcome.end = Outcome::End::interrupted;
+      break;
+    }
+    co_await train_step(world, wanted);
+    observer.step(step_info());
+    if (!epoch_complete_ && position_.step < total_steps_) {
+      if (job_.job.checkpoint_every > 0 && position_.step % job_.job.checkpoint_every == 0) {
+        co_await checkpoint(world, false);
+      }
+      continue;
+    }
+    std::optional<EpochMetrics> metrics = co_await finish_epoch(world);
+    if (!metrics) {
+      outcome.end = Outcome::End::interrupted;
+      break;
+    }
+    outcome.epochs.push_back(std::move(*metrics));
+    if (is_first()) observer.epoch(outcome.epochs.back());
+    if (watch_.should_stop() && position_.step < total_steps_) {
+      outcome.end = Outcome::End::stopped_early;
+      break;
+    }
+  }
+  co_await team_->strategy().end();
+  outcome.staleness = team_->strategy().staleness();
+  outcome.position = position_;
+  outcome.seconds = seconds_since(begun);
+  co_return outcome;
+}
+
+Task<> Trainer::start(World& world, TrainObserver& observer) {
+  json mine;
+  if (!team_->alone()) mine = fingerprint(job_, network_);
+  const json state = co_await team_->open(mine, to_json(position_));
+  position_ = position_of(state);
+  watch_.restore(position_.best, position_.waited);
+  lay_out_steps();
+  co_await team_->begin(network_, optimizer_, kept());
+  loader_.seek(position_.epoch, position_.used);
+  if (!is_first()) co_return;
+  SYRTOS_CHECK(directory_.has_value(), "begin() or resume() comes first");
+  board_.emplace(directory_->path(), network_.model().graph, position_.step);
+  static_cast<void>(world);
+  observer.started({.job = job_,
+                    .directory = *directory_,
+                    .parameters = network_.parameters().count(),
+                    .memory_bytes = memory_bytes(),
+                    .steps_per_epoch = steps_per_epoch_,
+                    .total_steps = total_steps_,
+                    .first_step = position_.step,
+                    .buckets = static_cast<int>(team_->replica().layout().buckets.size())});
+}
+
+Task<> Trainer::train_step(World& world, bool wants_to_stop) {
+  const auto start = Clock::now();
+  co_await world.compute(0, [this] { load_batch(); });
+  seconds_.load += seconds_since(start);
+
+  const double waited = team_->strategy().waiting().network;
+  learning_rate_ = optim::learning_rate(schedule_, position_.step);
+  const int64_t samples = batch_.slice.count;
+  const int64_t of_all = job_.remainder == data::Remainder::pad
+                             ? job_.step_samples()
+                             : batch_.slice.used - position_.used;
+  team_->replica().begin(samples, {.seed = static_cast<uint64_t>(job_.job.seed),
+                                   .step = position_.step,
+                                   .first_sample = batch_.slice.first - position_.used});
+  strategy::StepInfo info;
+  info.step = position_.step;
+  // Free workers apply their own gradient as it is.
+  const bool weighted = job_.strategy.sync.kind == strategy::Sync::Kind::join ||
+                        job_.strategy.sync.kind == strategy::Sync::Kind::split;
+  if (weighted) {
+    info.weight = static_cast<double>(samples * job_.job.workers) / static_cast<double>(of_all);
+  }
+  info.hyper = {.learning_rate = learning_rate_,
+                .weight_decay = job_.job.weight_decay,
+                .step = position_.step};
+  info.clip = job_.job.clip;
+  const int64_t steps = co_await team_->strategy().step(info);
+  look_at_loss();
+  const Sums sums{static_cast<double>(loss_) * static_cast<double>(samples), correct_, samples};
+  if (team_->alone() || !team_->in_step()) {
+    add(sums);
+  } else {
+    co_await team_->share(sums, wants_to_stop);
+    add(team_->take_sums());
+  }
+  advance(steps);
+  const NetworkReplica::Times times = team_->replica().take_times();
+  seconds_.forward += times.forward_s;
+  seconds_.backward += times.backward_s;
+  seconds_.update += times.update_s;
+  seconds_.network += team_->strategy().waiting().network - waited;
+  if (lookahead_ && lookahead_->due(position_.step)) co_await look_ahead(world);
+  note_step();
+}
+
+void Trainer::load_batch() {
+  batch_ = loader_.next();
+  SYRTOS_CHECK(batch_.epoch == position_.epoch, "{} {}", batch_.epoch, position_.epoch);
+  if (batch_.slice.count > 0) network_.training(batch_.slice.count).use(batch_);
+}
+
+void Trainer::look_at_loss() {
+  if (batch_.slice.count == 0) {
+    loss_ = 0;
+    correct_ = 0;
+    return;
+  }
+  NetworkProgram& training = network_.training(batch_.slice.count);
+  loss_ = team_->replica().replays() ? 0 : training.loss();
+  correct_ = count_correct(training.logits(), batch_.labels);
+  if (std::isfinite(loss_)) return;
   const ops::Step step{.seed = static_cast<uint64_t>(job_.job.seed), .step = position_.step};
   const graph::Program::Item* item = training.program().find_non_finite(step);
   const std::string where =
@@ -155,124 +301,193 @@ void Trainer::check_loss(NetworkProgram& training, float loss) {
           ? "no single layer is to blame"
           : fmt::format("first non-finite value after layer {} ({})", item->layer, item->operation);
   fail_run("loss is {} at step {} (epoch {}): {}; try a smaller --lr (now {}) or --clip 1",
-           std::isnan(loss) ? "nan" : "infinite", position_.step + 1, position_.epoch + 1, where,
+           std::isnan(loss_) ? "nan" : "infinite", position_.step + 1, position_.epoch + 1, where,
            learning_rate_);
 }
 
-int64_t Trainer::steps_in_epoch() const {
-  return steps_per_epoch_ - data::steps_left(job_.data.train->size(), position_.used,
-                                             job_.job.batch, job_.remainder);
+void Trainer::add(const Sums& sums) {
+  position_.loss_sum += sums.loss;
+  position_.correct += sums.correct;
+  position_.samples += sums.samples;
 }
 
-void Trainer::train_step() {
-  const auto seed = static_cast<uint64_t>(job_.job.seed);
-  const int64_t samples =
-      data::slice_of(job_.data.train->size(), position_.used, job_.job.batch, {}, job_.remainder)
-          .count;
-  NetworkProgram& training = network_.training(samples);
-  Watch watch;
-
-  const data::Batch batch = loader_.next();
-  SYRTOS_CHECK(batch.epoch == position_.epoch && batch.slice.count == samples, "{} {}", batch.epoch,
-               batch.slice.count);
-  training.use(batch);
-  seconds_.load += watch.lap();
-
-  learning_rate_ = optim::learning_rate(schedule_, position_.step);
-  const graph::PhaseTimes times = training.program().run({.seed = seed, .step = position_.step});
-  const float loss = training.loss();
-  check_loss(training, loss);
-  position_.loss_sum += static_cast<double>(loss) * static_cast<double>(samples);
-  position_.correct += count_correct(training.logits(), batch.labels);
-  position_.samples += samples;
-  seconds_.forward += times.forward_s;
-  seconds_.backward += watch.lap() - times.forward_s;
-
-  update();
-  seconds_.update += watch.lap();
-  ++position_.step;
-  position_.used = batch.slice.used;
-  epoch_complete_ = batch.slice.last;
-  epoch_samples_ += samples;
-  note_step(loss);
-}
-
-void Trainer::note_step(float loss) {
-  // About a hundred points an epoch: enough for a curve, few enough to write each at once.
-  if (position_.step % std::max<int64_t>(1, steps_per_epoch_ / 100) == 0) {
-    board_->step(position_.step, loss, learning_rate_);
+/// More than one step: a worker that was too slow leaves out what the others have done.
+void Trainer::advance(int64_t steps) {
+  data::Slice slice = batch_.slice;
+  int64_t done = 1;
+  while (done < steps && !slice.last) {
+    slice = data::slice_of(job_.data.train->size(), slice.used, job_.step_samples(),
+                           {worker_, job_.job.workers}, job_.remainder);
+    ++done;
+  }
+  epoch_samples_ += slice.used - position_.used;
+  position_.step += done;
+  position_.used = slice.used;
+  epoch_complete_ = slice.last;
+  if (done == 1) return;
+  if (epoch_complete_) {
+    loader_.seek(position_.epoch + 1, 0);
+  } else {
+    loader_.seek(position_.epoch, position_.used);
   }
 }
 
-void Trainer::update() {
-  const graph::Parameters& parameters = network_.parameters();
-  optim::Hyper hyper{.learning_rate = learning_rate_,
-                     .weight_decay = job_.job.weight_decay,
-                     .step = position_.step};
-  if (job_.job.clip > 0) {
-    hyper.gradient_scale = optim::clip_scale(norm_(parameters.gradients()), job_.job.clip);
-  }
-  optimizer_.update(parameters.weights(), parameters.gradients(), parameters.working(), segments_,
-                    hyper);
-  const int64_t done = position_.step + 1;
-  if (lookahead_ && lookahead_->due(done)) {
+Task<> Trainer::look_ahead(World& world) {
+  co_await team_->strategy().settle();
+  co_await world.compute(0, [this] {
+    const graph::Parameters& parameters = network_.parameters();
     lookahead_->update(parameters.weights(), parameters.working(),
-                       lookahead_->decay(done, total_steps_));
+                       lookahead_->decay(position_.step, total_steps_));
+  });
+}
+
+void Trainer::note_step() {
+  // About a hundred points an epoch: enough for a curve, few enough to write each at once.
+  if (is_first() && position_.step % std::max<int64_t>(1, steps_per_epoch_ / 100) == 0) {
+    board_->step(position_.step, loss_, learning_rate_);
   }
 }
 
-// On the test data, and whether it is the best so far.
-void Trainer::measure(EpochMetrics& metrics) {
-  const TestData test{*job_.data.test, test_transform_, job_.views,
-                      static_cast<int>(job_.job.prefetch)};
-  const Evaluation result = evaluate(network_.evaluation(), test);
-  seconds_.evaluate = result.seconds;
-  if (!std::isfinite(result.loss)) {
-    fail_run("test loss is {} after step {} (epoch {}); try a smaller --lr or --clip", result.loss,
-             position_.step, position_.epoch + 1);
+/// A position that any number of workers can go on from.
+Task<> Trainer::checkpoint(World& world, bool wants_to_stop) {
+  co_await team_->strategy().settle();
+  co_await team_->complete_sums();
+  add(team_->take_sums());
+  const bool everywhere_the_same =
+      job_.strategy.exchange.kind == strategy::Exchange::Kind::all_reduce &&
+      job_.strategy.sync.kind != strategy::Sync::Kind::local;
+  if (everywhere_the_same) {
+    if (is_first()) co_await world.compute(0, [this] { save(); });
+  } else {
+    co_await team_->meet(wants_to_stop);
+    co_await save_together(world);
   }
-  metrics.test_loss = result.loss;
-  metrics.test_accuracy = result.accuracy;
-  metrics.test_top5 = result.top5;
-  metrics.best = watch_.update(job_.job.metric == "loss" ? result.loss : result.accuracy);
 }
 
-EpochMetrics Trainer::finish_epoch() {
+Task<> Trainer::save_together(World& world) {
+  co_await team_->strategy().agree();
+  co_await team_->strategy().collect();
+  if (is_first()) co_await world.compute(0, [this] { save(); });
+  co_await team_->meet();
+}
+
+Task<std::optional<EpochMetrics>> Trainer::finish_epoch(World& world) {
+  co_await team_->strategy().settle();
+  co_await team_->complete_sums();
+  add(team_->take_sums());
+  if (!team_->alone()) {
+    co_await team_->meet();
+    if (team_->stop_agreed() && !team_->in_step()) {
+      // Another one is in mid-epoch and does not come to the evaluation.
+      co_await save_together(world);
+      co_return std::nullopt;
+    }
+    co_await team_->average_states();
+  }
+  co_await team_->strategy().agree();
+
+  EpochReport mine;
+  const bool evaluated =
+      position_.step == total_steps_ || (position_.epoch + 1) % job_.job.evaluate_every == 0;
+  co_await world.compute(0, [&] { mine = measure_own_part(evaluated); });
+  mine.host = world.host(world.rank());
+  co_await team_->strategy().collect();
   EpochMetrics metrics;
-  const auto samples = static_cast<double>(position_.samples);
-  metrics.epoch = position_.epoch + 1;
-  metrics.step = position_.step;
-  metrics.samples = epoch_samples_;
-  metrics.train_loss = position_.loss_sum / samples;
-  metrics.train_accuracy = static_cast<double>(position_.correct) / samples;
-  metrics.learning_rate = learning_rate_;
-  const data::LoaderStats loading = loader_.take_stats();
-  metrics.queue = loading.queue;
-  metrics.helped = loading.helped;
-  metrics.evaluated =
-      position_.step == total_steps_ || metrics.epoch % job_.job.evaluate_every == 0;
-  if (metrics.evaluated) measure(metrics);
-  metrics.seconds = seconds_;
-
+  const json shared = co_await team_->report(mine, [&](const std::vector<EpochReport>& reports) {
+    metrics = merge(reports, evaluated);
+    return json({{"test_loss", metrics.test_loss},
+                 {"test_accuracy", metrics.test_accuracy},
+                 {"loss_sum", position_.loss_sum},
+                 {"correct", position_.correct},
+                 {"samples", position_.samples}});
+  });
+  if (evaluated) {
+    const char* key = job_.job.metric == "loss" ? "test_loss" : "test_accuracy";
+    metrics.best = watch_.update(shared.at(key));
+  }
   // A run that ends within an epoch stays there, so that more steps can follow.
   if (epoch_complete_) {
     position_ = {.step = position_.step, .epoch = position_.epoch + 1};
+  } else {
+    position_.loss_sum = shared.at("loss_sum");
+    position_.correct = shared.at("correct");
+    position_.samples = shared.at("samples");
   }
   position_.best = watch_.best();
   position_.waited = watch_.waited();
-  // In this order a run that is killed in between loses nothing: what is noted beyond the last
-  // checkpoint is forgotten when it goes on, and resume() makes up for a best one.
+  if (is_first()) co_await world.compute(0, [&] { keep(metrics); });
+  seconds_ = {};
+  epoch_samples_ = 0;
+  co_return metrics;
+}
+
+EpochReport Trainer::measure_own_part(bool evaluated) {
+  EpochReport report;
+  if (evaluated) {
+    const TestData test{*job_.data.test, test_transform_, job_.views,
+                        static_cast<int>(job_.job.prefetch), team_->test_shard()};
+    report.evaluation = evaluate(network_.evaluation(), test);
+    seconds_.evaluate = report.evaluation.seconds;
+  }
+  const data::LoaderStats loading = loader_.take_stats();
+  report.queue = loading.queue;
+  report.helped = loading.helped;
+  report.seconds = seconds_;
+  report.training = {position_.loss_sum, position_.correct, position_.samples};
+  return report;
+}
+
+/// What all workers together have seen; only worker 0 does this.
+EpochMetrics Trainer::merge(const std::vector<EpochReport>& reports, bool evaluated) {
+  EpochMetrics metrics;
+  metrics.epoch = position_.epoch + 1;
+  metrics.step = position_.step;
+  metrics.samples = epoch_samples_;
+  metrics.learning_rate = learning_rate_;
+  metrics.evaluated = evaluated;
+  metrics.queue = reports[0].queue;
+  metrics.helped = reports[0].helped;
+  metrics.seconds = reports[0].seconds;
+  double samples = 0;
+  for (size_t rank = 0; rank < reports.size(); ++rank) {
+    const EpochReport& report = reports[rank];
+    if (report.host.empty()) continue;  // lost
+    const auto n = static_cast<double>(report.evaluation.samples);
+    samples += n;
+    metrics.test_loss += n * report.evaluation.loss;
+    metrics.test_accuracy += n * report.evaluation.accuracy;
+    metrics.test_top5 += n * report.evaluation.top5;
+    if (reports.size() > 1) {
+      metrics.workers.push_back({static_cast<int>(rank), report.host, report.seconds});
+    }
+    if (rank > 0 && !team_->in_step()) add(report.training);
+  }
+  if (evaluated) {
+    metrics.test_loss /= samples;
+    metrics.test_accuracy /= samples;
+    metrics.test_top5 /= samples;
+    if (!std::isfinite(metrics.test_loss)) {
+      fail_run("test loss is {} after step {} (epoch {}); try a smaller --lr or --clip",
+               metrics.test_loss, position_.step, position_.epoch + 1);
+    }
+  }
+  const auto trained = static_cast<double>(position_.samples);
+  metrics.train_loss = position_.loss_sum / trained;
+  metrics.train_accuracy = static_cast<double>(position_.correct) / trained;
+  return metrics;
+}
+
+/// In this order a run that is killed in between loses nothing: what is noted beyond the last
+/// checkpoint is forgotten when it goes on, and resume() makes up for a best one.
+void Trainer::keep(const EpochMetrics& metrics) {
   directory_->append(metrics);
   save();
   if (metrics.best) directory_->keep_as_best();
   board_->epoch(metrics);
-  seconds_ = {};
-  epoch_samples_ = 0;
-  return metrics;
 }
 
 StepInfo Trainer::step_info() const {
-  const auto samples = static_cast<double>(position_.samples);
+  const auto samples = static_cast<double>(std::max<int64_t>(1, position_.samples));
   return {.epoch = position_.epoch + 1,
           .epochs = job_.job.epochs,
           .step_in_epoch = steps_in_epoch(),
@@ -282,43 +497,6 @@ StepInfo Trainer::step_info() const {
           .loss = position_.loss_sum / samples,
           .accuracy = static_cast<double>(position_.correct) / samples,
           .images_per_s = static_cast<double>(epoch_samples_) / seconds_.training()};
-}
-
-Outcome Trainer::run(TrainObserver& observer, const std::function<bool()>& should_stop) {
-  SYRTOS_CHECK(directory_.has_value(), "begin() or resume() comes first");
-  Watch watch;
-  board_.emplace(directory_->path(), network_.model().graph, position_.step);
-  observer.started({.job = job_,
-                    .directory = *directory_,
-                    .parameters = network_.parameters().count(),
-                    .memory_bytes = memory_bytes(),
-                    .steps_per_epoch = steps_per_epoch_,
-                    .total_steps = total_steps_,
-                    .first_step = position_.step});
-  loader_.seek(position_.epoch, position_.used);
-  Outcome outcome;
-  while (position_.step < total_steps_) {
-    if (should_stop()) {
-      save();
-      outcome.end = Outcome::End::interrupted;
-      break;
-    }
-    train_step();
-    observer.step(step_info());
-    if (!epoch_complete_ && position_.step < total_steps_) {
-      if (job_.job.checkpoint_every > 0 && position_.step % job_.job.checkpoint_every == 0) save();
-      continue;
-    }
-    outcome.epochs.push_back(finish_epoch());
-    observer.epoch(outcome.epochs.back());
-    if (watch_.should_stop() && position_.step < total_steps_) {
-      outcome.end = Outcome::End::stopped_early;
-      break;
-    }
-  }
-  outcome.position = position_;
-  outcome.seconds = watch.lap();
-  return outcome;
 }
 
 }  // namespace syrtos::train

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <vector>
 
 #include "syrtos/data/loader.h"
-#include "syrtos/optim/clip.h"
 #include "syrtos/optim/lookahead.h"
 #include "syrtos/train/board.h"
 #include "syrtos/train/metrics.h"
@@ -13,6 +13,8 @@
 #include "syrtos/train/resolve.h"
 #include "syrtos/train/run_directory.h"
 #include "syrtos/train/snapshot.h"
+#include "syrtos/train/team_work.h"
+#include "syrtos/world/world.h"
 
 namespace syrtos::train {
 
@@ -20,10 +22,11 @@ struct StartInfo {
   const ResolvedJob& job;
   const RunDirectory& directory;
   int64_t parameters = 0;
-  int64_t memory_bytes = 0;  ///< of arenas, parameters and the optimizer
+  int64_t memory_bytes = 0;  ///< of arenas, parameters and the optimizer, of this worker
   int64_t steps_per_epoch = 0;
   int64_t total_steps = 0;
   int64_t first_step = 0;  ///< above 0 in a run that goes on
+  int buckets = 1;         ///< of gradients
 };
 
 struct StepInfo {
@@ -35,11 +38,11 @@ struct StepInfo {
   int64_t total_steps = 0;
   double loss = 0;  ///< mean of this epoch so far, as accuracy
   double accuracy = 0;
-  double images_per_s = 0;
+  double images_per_s = 0;  ///< of all workers
 };
 
-/// Told what happens, on the thread that trains. step() is called after every step and must be
-/// quick.
+/// Told what happens, on the thread of the world. step() is called after every step and must be
+/// quick. Only rank 0 speaks of epochs.
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
@@ -52,25 +55,33 @@ struct Outcome {
   enum class End { complete, stopped_early, interrupted };
   End end = End::complete;
   Position position;
-  std::vector<EpochMetrics> epochs;  ///< of this process
+  std::vector<EpochMetrics> epochs;  ///< of this process; rank 0's are those of all
   double seconds = 0;
+  std::map<int64_t, int64_t> staleness;  ///< updates between pull and push -> pushes, at rank 0
 };
 
-/// Trains one network on this machine.
+/// For whoever runs a task that has a result.
+world::Task<> keep_result(world::Task<Outcome> task, Outcome& outcome);
+
+/// Trains one network, alone or as one of several workers.
 class Trainer {
  public:
   /// Builds and compiles everything; nothing is written yet. Throws RequestError.
-  explicit Trainer(ResolvedJob job);
+  explicit Trainer(ResolvedJob job, int worker = 0);
 
-  /// Starts at the beginning in a new directory.
+  /// Worker 0: starts at the beginning in a new directory.
   void begin();
-  /// Goes on with a run where its last checkpoint was written, or at its beginning if it was
-  /// stopped before the first one.
+  /// Worker 0: goes on with a run where its last checkpoint was written, or at its beginning if it
+  /// was stopped before the first one.
   void resume(const std::filesystem::path& run);
 
-  /// Trains to the end, or until `should_stop` (asked between steps) says so; then a checkpoint
-  /// holds the position. Throws RunError when the loss is no longer a number.
-  Outcome run(TrainObserver& observer, const std::function<bool()>& should_stop);
+  /// The worker's program: trains to the end, or until `should_stop` (asked between steps) says so
+  /// on any worker; then a checkpoint holds the position. Throws RunError when the loss is no
+  /// longer a number.
+  world::Task<Outcome> run(world::World& world, TrainObserver& observer,
+                           std::function<bool()> should_stop);
+  /// The same for a worker that is alone.
+  Outcome run_alone(TrainObserver& observer, const std::function<bool()>& should_stop);
 
   Network& network() { return network_; }
   const RunDirectory& directory() const { return *directory_; }
@@ -79,36 +90,52 @@ class Trainer {
   void initialize();
   std::vector<KeptArena> kept() const;
   int64_t memory_bytes() const;
-  void train_step();
-  void update();
-  void note_step(float loss);
-  void check_loss(NetworkProgram& training, float loss);
+  void lay_out_steps();
   int64_t steps_in_epoch() const;
-  EpochMetrics finish_epoch();
-  void measure(EpochMetrics& metrics);
-  StepInfo step_info() const;
+
+  world::Task<> start(world::World& world, TrainObserver& observer);
+  world::Task<> train_step(world::World& world, bool wants_to_stop);
+  void add(const Sums& sums);
+  void load_batch();
+  void look_at_loss();
+  world::Task<> look_ahead(world::World& world);
+  void advance(int64_t steps);
+  void note_step();
+  /// Nothing when all go on to stop instead.
+  world::Task<std::optional<EpochMetrics>> finish_epoch(world::World& world);
+  EpochReport measure_own_part(bool evaluated);
+  EpochMetrics merge(const std::vector<EpochReport>& reports, bool evaluated);
+  void keep(const EpochMetrics& metrics);
+  world::Task<> checkpoint(world::World& world, bool wants_to_stop);
+  world::Task<> save_together(world::World& world);
   void save() const;
+  StepInfo step_info() const;
+  bool is_first() const { return worker_ == 0; }
 
   ResolvedJob job_;
+  const int worker_;
   Network network_;
   optim::Optimizer optimizer_;
   std::optional<optim::Lookahead> lookahead_;
-  optim::GlobalNorm norm_;
-  std::vector<optim::Segment> segments_;
   data::Transform training_transform_;
   data::Transform test_transform_;
   data::Loader loader_;
   optim::EarlyStopping watch_;
   int64_t steps_per_epoch_;
-  int64_t total_steps_;
+  int64_t total_steps_ = 0;
   optim::Schedule schedule_;
   std::optional<RunDirectory> directory_;
   std::optional<Board> board_;
   Position position_;
   bool epoch_complete_ = false;
   PartSeconds seconds_;        // of the current epoch
-  int64_t epoch_samples_ = 0;  // of the current epoch in this process
+  int64_t epoch_samples_ = 0;  // of the current epoch in this process, of all workers
   double learning_rate_ = 0;
+
+  data::Batch batch_;             // of the current step
+  float loss_ = 0;                // of the last step's own samples
+  int64_t correct_ = 0;           // in the last step
+  std::optional<TeamWork> team_;  // while it runs
 };
 
 }  // namespace syrtos::train

@@ -1,0 +1,128 @@
+#include "syrtos/train/replica.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "syrtos/base/clock.h"
+#include "syrtos/base/error.h"
+#include "syrtos/base/parallel.h"
+
+namespace syrtos::train {
+
+using strategy::Floats;
+
+namespace {
+
+Floats floats(std::span<float> values) { return {values.data(), values.size()}; }
+
+void pass(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+}  // namespace
+
+std::vector<optim::Segment> tensors_of(const graph::Parameters& parameters) {
+  std::vector<optim::Segment> tensors;
+  for (const graph::ParameterSlot& slot : parameters.slots()) {
+    tensors.push_back({slot.offset, slot.elements, slot.decay, slot.rate});
+  }
+  return tensors;
+}
+
+NetworkReplica::NetworkReplica(Network& network, optim::Optimizer& optimizer,
+                               strategy::Layout layout, std::vector<KeptArena> kept)
+    : network_(network),
+      optimizer_(optimizer),
+      layout_(std::move(layout)),
+      kept_(std::move(kept)),
+      norm_(network.parameters().weights().size()) {
+  strategy::Stage all;
+  for (size_t bucket = 0; bucket < layout_.buckets.size(); ++bucket) {
+    all.needs.push_back(static_cast<int>(bucket));
+    all.finishes.push_back(static_cast<int>(bucket));
+  }
+  empty_pass_.push_back(std::move(all));
+}
+
+const NetworkReplica::Plan& NetworkReplica::plan(NetworkProgram& program) {
+  for (const auto& [key, known] : plans_) {
+    if (key == &program.program()) return known;
+  }
+  Plan made;
+  made.parts = graph::stages_of(program.program(), strategy::bucket_of_tensor(layout_));
+  for (const graph::Stage& part : made.parts) {
+    made.stages.push_back({part.needs, part.finishes, 0});
+  }
+  plans_.reserve(2);  // plan_ points into it
+  return plans_.emplace_back(&program.program(), std::move(made)).second;
+}
+
+void NetworkReplica::begin(int64_t samples, const ops::Step& step) {
+  step_ = step;
+  program_ = samples > 0 ? &network_.training(samples) : nullptr;
+  if (program_ != nullptr) plan_ = &plan(*program_);
+}
+
+const std::vector<strategy::Stage>& NetworkReplica::stages() const {
+  return program_ != nullptr ? plan_->stages : empty_pass_;
+}
+
+void NetworkReplica::run(size_t stage) {
+  if (program_ == nullptr) {
+    const std::span<float> gradients = network_.parameters().gradients();
+    std::fill(gradients.begin(), gradients.end(), 0.0F);
+    return;
+  }
+  const graph::Stage& part = plan_->parts[stage];
+  if (replay_) {
+    const double share =
+        static_cast<double>(program_->batch()) / static_cast<double>(replay_->batch);
+    const double seconds = share * replay_->seconds(part.first, part.last);
+    pass(seconds);
+    const bool forward = part.finishes.empty();
+    (forward ? times_.forward_s : times_.backward_s) += seconds;
+    return;
+  }
+  graph::PhaseTimes times;
+  program_->program().run_items(part.first, part.last, step_, times);
+  times_.forward_s += times.forward_s;
+  times_.backward_s += times.backward_s;
+}
+
+Floats NetworkReplica::weights() { return floats(network_.parameters().weights()); }
+Floats NetworkReplica::gradients() { return floats(network_.parameters().gradients()); }
+Floats NetworkReplica::states() { return floats(network_.parameters().state()); }
+
+std::vector<Floats> NetworkReplica::kept() {
+  std::vector<Floats> arenas;
+  for (const KeptArena& arena : kept_) arenas.push_back(floats(arena.values));
+  return arenas;
+}
+
+void NetworkReplica::update(size_t first, size_t count, const optim::Hyper& hyper) {
+  const auto start = Clock::now();
+  if (replay_) {
+    pass(replay_->update_s * static_cast<double>(count) / static_cast<double>(layout_.elements()));
+  } else {
+    graph::Parameters& parameters = network_.parameters();
+    optimizer_.update(parameters.weights(), parameters.gradients(), parameters.working(),
+                      segments_in(layout_, first, count), hyper);
+  }
+  times_.update_s += seconds_since(start);
+}
+
+void NetworkReplica::weights_changed(size_t first, size_t count) {
+  const graph::Parameters& parameters = network_.parameters();
+  const std::span<BFloat16> copies = parameters.working();
+  if (copies.empty()) return;
+  const float* from = parameters.weights().data() + first;
+  BFloat16* to = copies.data() + first;
+  parallel_for(static_cast<int64_t>(count), 4096, 65536, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) to[i] = BFloat16(from[i]);
+  });
+}
+
+double NetworkReplica::gradient_norm() { return norm_(network_.parameters().gradients()); }
+
+NetworkReplica::Times NetworkReplica::take_times() { return std::exchange(times_, {}); }
+
+}  // namespace syrtos::train

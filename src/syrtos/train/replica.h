@@ -1,0 +1,74 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "syrtos/graph/stages.h"
+#include "syrtos/optim/clip.h"
+#include "syrtos/strategy/replica.h"
+#include "syrtos/train/network.h"
+#include "syrtos/train/replay.h"
+#include "syrtos/train/snapshot.h"
+
+namespace syrtos::train {
+
+/// How each tensor lies in the arenas and is trained.
+std::vector<optim::Segment> tensors_of(const graph::Parameters& parameters);
+
+/// A network as its strategy sees it.
+class NetworkReplica final : public strategy::Replica {
+ public:
+  /// All outlive it. `kept` as in snapshot.h.
+  NetworkReplica(Network& network, optim::Optimizer& optimizer, strategy::Layout layout,
+                 std::vector<KeptArena> kept);
+
+  /// The next pass takes so many samples, which the program of that size has been given. With none
+  /// its gradient is 0.
+  void begin(int64_t samples, const ops::Step& step);
+  /// Passes take the times that were measured elsewhere and compute nothing.
+  void replay(const ReplayTimes& times) { replay_ = times; }
+  bool replays() const { return replay_.has_value(); }
+
+  const strategy::Layout& layout() const override { return layout_; }
+  const std::vector<strategy::Stage>& stages() const override;
+  void run(size_t stage) override;
+  strategy::Floats weights() override;
+  strategy::Floats gradients() override;
+  strategy::Floats states() override;
+  std::vector<strategy::Floats> kept() override;
+  void update(size_t first, size_t count, const optim::Hyper& hyper) override;
+  double update_seconds(size_t) const override { return 0; }
+  void weights_changed(size_t first, size_t count) override;
+  double gradient_norm() override;
+
+  /// Since it was last asked.
+  struct Times {
+    double forward_s = 0;
+    double backward_s = 0;
+    double update_s = 0;
+  };
+  Times take_times();
+
+ private:
+  /// The stages of one program.
+  struct Plan {
+    std::vector<graph::Stage> parts;
+    std::vector<strategy::Stage> stages;
+  };
+  const Plan& plan(NetworkProgram& program);
+
+  Network& network_;
+  optim::Optimizer& optimizer_;
+  strategy::Layout layout_;
+  std::vector<KeptArena> kept_;
+  optim::GlobalNorm norm_;
+  std::vector<std::pair<const graph::Program*, Plan>> plans_;
+  std::vector<strategy::Stage> empty_pass_;
+  NetworkProgram* program_ = nullptr;  // nullptr: no samples
+  const Plan* plan_ = nullptr;
+  ops::Step step_;
+  Times times_;
+  std::optional<ReplayTimes> replay_;
+};
+
+}  // namespace syrtos::train

@@ -1,0 +1,202 @@
+#include "syrtos/train/team_work.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "syrtos/base/error.h"
+#include "syrtos/collective/measure.h"
+#include "syrtos/train/fingerprint.h"
+
+namespace syrtos::train {
+
+using nlohmann::json;
+using strategy::Strategy;
+using world::Purpose;
+using world::Started;
+
+namespace {
+
+json to_json(const EpochReport& report) {
+  return {{"host", report.host},
+          {"seconds", to_json(report.seconds)},
+          {"loss", report.training.loss},
+          {"correct", report.training.correct},
+          {"samples", report.training.samples},
+          {"test_loss", report.evaluation.loss},
+          {"test_accuracy", report.evaluation.accuracy},
+          {"test_top5", report.evaluation.top5},
+          {"test_samples", report.evaluation.samples},
+          {"queue", report.queue},
+          {"helped", report.helped}};
+}
+
+EpochReport report_of(const json& text) {
+  const json& seconds = text.at("seconds");
+  // A loss that is not a number becomes null on its way.
+  const json& loss = text.at("test_loss");
+  return {.host = text.at("host"),
+          .seconds = {.load = seconds.at("load"),
+                      .forward = seconds.at("forward"),
+                      .backward = seconds.at("backward"),
+                      .update = seconds.at("update"),
+                      .network = seconds.at("network"),
+                      .evaluate = seconds.at("evaluate")},
+          .training = {.loss = text.at("loss"),
+                       .correct = text.at("correct"),
+                       .samples = text.at("samples")},
+          .evaluation = {.loss = loss.is_null() ? NAN : loss.get<double>(),
+                         .accuracy = text.at("test_accuracy"),
+                         .top5 = text.at("test_top5"),
+                         .samples = text.at("test_samples")},
+          .queue = text.at("queue"),
+          .helped = text.at("helped")};
+}
+
+std::string mean_of_floats(const std::vector<std::string>& texts) {
+  std::vector<double> sum(texts[0].size() / sizeof(float));
+  int present = 0;
+  for (const std::string& text : texts) {
+    if (text.size() != texts[0].size()) continue;  // a lost worker's is empty
+    ++present;
+    for (size_t i = 0; i < sum.size(); ++i) {
+      float value;
+      std::memcpy(&value, text.data() + i * sizeof(float), sizeof(float));
+      sum[i] += value;
+    }
+  }
+  std::string mean(texts[0].size(), ' ');
+  for (size_t i = 0; i < sum.size(); ++i) {
+    const auto value = static_cast<float>(sum[i] / present);
+    std::memcpy(mean.data() + i * sizeof(float), &value, sizeof(float));
+  }
+  return mean;
+}
+
+}  // namespace
+
+strategy::Team team_of(const ResolvedJob& job) {
+  const bool servers = job.strategy.exchange.kind == strategy::Exchange::Kind::servers;
+  return {.workers = static_cast<int>(job.job.workers),
+          .servers = servers ? job.strategy.exchange.servers : 0};
+}
+
+TeamWork::TeamWork(World& world, const ResolvedJob& job)
+    : world_(world),
+      team_(team_of(job)),
+      sync_(job.strategy.sync),
+      options_(job.strategy),
+      optimizer_options_(optimizer_options(job.job)),
+      replay_file_(job.job.replay),
+      network_name_(job.job.network),
+      group_(collective::Group::of(world, team_.worker_ranks())),
+      meetings_(world, team_, sync_.tolerates_losses()),
+      test_shard_{world.rank(), team_.workers} {}
+
+Task<json> TeamWork::open(json fingerprint, json state) {
+  if (alone()) co_return state;
+  const auto decide = [&](const std::vector<std::string>& texts) {
+    std::vector<std::string> names;
+    for (int worker = 0; worker < team_.workers; ++worker) names.push_back(world_.name(worker));
+    const std::string error = differences(names, texts);
+    return json({{"error", error}, {"state", state}}).dump();
+  };
+  const std::string answer = co_await meetings_.meet(fingerprint.dump(), decide);
+  const json decided = json::parse(answer);
+  const std::string error = decided.at("error");
+  if (!error.empty()) fail_request("{}", error);
+  co_return decided.at("state");
+}
+
+Task<> TeamWork::begin(Network& network, optim::Optimizer& optimizer, std::vector<KeptArena> kept) {
+  strategy::Layout layout;
+  layout.tensors = tensors_of(network.parameters());
+  size_t bytes = network.parameters().weights().size_bytes();
+  if (!alone()) {
+    options_.link = co_await collective::measure_link(world_, group_);
+    bytes = options_.bucket_mb > 0 ? static_cast<size_t>(options_.bucket_mb * 1e6)
+                                   : strategy::bucket_bytes(options_.link.latency_s,
+                                                            options_.link.bytes_per_s, workers());
+  }
+  layout.buckets = strategy::plan_buckets(layout.tensors, bytes);
+  replica_.emplace(network, optimizer, std::move(layout), std::move(kept));
+  if (!replay_file_.empty()) {
+    const ReplayTimes times = read_replay(replay_file_);
+    check_replay(times, network_name_, network.training().program());
+    replica_->replay(times);
+  }
+  strategy_ = strategy::make_strategy(world_, team_, options_, optimizer_options_, *replica_);
+  co_await strategy_->begin();
+}
+
+Task<> TeamWork::share(const Sums& sums, bool wants_to_stop) {
+  co_await complete_sums();
+  crossing_ = {wants_to_stop ? 1.0F : 0.0F, static_cast<float>(sums.loss),
+               static_cast<float>(sums.correct), static_cast<float>(sums.samples)};
+  exchange_ = Started(world_, exchange_sums(rounds_++));
+}
+
+Task<> TeamWork::exchange_sums(uint32_t round) {
+  collective::Exchange exchange;
+  exchange.algorithm = collective::Algorithm::tree;
+  exchange.tag = {Purpose::reduce, 0, round};
+  exchange.priority = 1 << 20;
+  co_await collective::all_reduce(world_, group_, {crossing_.data(), crossing_.size()}, exchange);
+}
+
+Task<> TeamWork::complete_sums() {
+  if (!exchange_.valid()) co_return;
+  co_await exchange_.join();
+  exchange_.cancel();
+  stop_agreed_ = stop_agreed_ || crossing_[0] > 0;
+  complete_.loss += crossing_[1];
+  complete_.correct += std::lround(crossing_[2]);
+  complete_.samples += std::lround(crossing_[3]);
+}
+
+Task<> TeamWork::average_states() {
+  const strategy::Floats states = replica_->states();
+  if (states.count == 0) co_return;
+  std::string mine(states.count * sizeof(float), ' ');
+  std::memcpy(mine.data(), states.data, mine.size());
+  const std::string mean = co_await meetings_.meet(mine, mean_of_floats);
+  if (mean.size() != mine.size()) fail_run("rank 0 has other running statistics");
+  std::memcpy(states.data, mean.data(), mean.size());
+}
+
+Task<json> TeamWork::report(const EpochReport& mine,
+                            std::function<json(const std::vector<EpochReport>&)> decide) {
+  const std::string text = to_json(mine).dump();
+  const auto merge = [&](const std::vector<std::string>& texts) {
+    std::vector<EpochReport> reports;
+    for (const std::string& one : texts) {
+      reports.push_back(one.empty() ? EpochReport{} : report_of(json::parse(one)));
+    }
+    return decide(reports).dump();
+  };
+  if (alone()) {
+    const std::vector<std::string> only(1, text);
+    co_return json::parse(merge(only));
+  }
+  const std::string answer = co_await meetings_.meet(text, merge);
+  co_return json::parse(answer);
+}
+
+Task<> TeamWork::meet(bool wants_to_stop) {
+  if (alone()) co_return;
+  // Worker 0 knows who is left; each learns its part of the test data.
+  const auto decide = [&](const std::vector<std::string>& texts) {
+    const bool stop = std::find(texts.begin(), texts.end(), "stop") != texts.end();
+    json places = json::array();
+    int next = 0;
+    for (const bool present : meetings_.present()) places.push_back(present ? next++ : -1);
+    return json({{"places", places}, {"present", next}, {"stop", stop}}).dump();
+  };
+  const std::string answer = co_await meetings_.meet(wants_to_stop ? "stop" : "go on", decide);
+  const json decided = json::parse(answer);
+  stop_agreed_ = stop_agreed_ || decided.at("stop").get<bool>();
+  test_shard_ = {decided.at("places").at(static_cast<size_t>(world_.rank())).get<int64_t>(),
+                 decided.at("present").get<int64_t>()};
+}
+
+}  // namespace syrtos::train

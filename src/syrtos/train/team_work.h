@@ -1,0 +1,107 @@
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "syrtos/strategy/meeting.h"
+#include "syrtos/strategy/strategy.h"
+#include "syrtos/train/evaluate.h"
+#include "syrtos/train/metrics.h"
+#include "syrtos/train/replica.h"
+#include "syrtos/train/resolve.h"
+#include "syrtos/world/started.h"
+
+namespace syrtos::train {
+
+using world::Task;
+using world::World;
+
+/// What the samples of a step, or of part of an epoch, came to.
+struct Sums {
+  double loss = 0;  ///< times samples
+  int64_t correct = 0;
+  int64_t samples = 0;
+};
+
+/// What a worker brings to the meeting at the end of an epoch.
+struct EpochReport {
+  std::string host;
+  PartSeconds seconds;
+  Sums training;          ///< of the worker's own samples, where workers do not keep in step
+  Evaluation evaluation;  ///< of its part of the test data
+  double queue = 0;
+  double helped = 0;
+};
+
+/// Everything a worker does together with the others: starting from the same state, the strategy,
+/// sums over all workers, meetings. Alone it costs next to nothing.
+class TeamWork {
+ public:
+  TeamWork(World& world, const ResolvedJob& job);
+
+  World& world() { return world_; }
+  int workers() const { return team_.workers; }
+  bool alone() const { return team_.workers == 1; }
+  /// All take each step together, so what they decide from sums is the same.
+  bool in_step() const { return sync_.in_step(); }
+
+  /// All compare what they are about to do (key -> value, see fingerprint.h); refuses with the
+  /// names of those that differ from worker 0. Everybody leaves with worker 0's `state`.
+  Task<nlohmann::json> open(nlohmann::json fingerprint, nlohmann::json state);
+  /// Measures the links, cuts the gradients into buckets and brings everybody to worker 0's
+  /// weights.
+  Task<> begin(Network& network, optim::Optimizer& optimizer, std::vector<KeptArena> kept);
+
+  NetworkReplica& replica() { return *replica_; }
+  strategy::Strategy& strategy() { return *strategy_; }
+
+  /// Adds a step's sums to those of the others while the next step computes. What was started
+  /// before is complete afterwards and can be taken.
+  Task<> share(const Sums& sums, bool wants_to_stop);
+  /// Completes what is on its way.
+  Task<> complete_sums();
+  Sums take_sums() { return std::exchange(complete_, {}); }
+  /// Somebody wanted to stop; known to all in the same step, or since the same meeting.
+  bool stop_agreed() const { return stop_agreed_; }
+
+  /// Everybody gets the mean of the running statistics.
+  Task<> average_states();
+  /// All reports, at worker 0; elsewhere `decide` is not called. Everybody leaves with its text.
+  Task<nlohmann::json> report(
+      const EpochReport& mine,
+      std::function<nlohmann::json(const std::vector<EpochReport>&)> decide);
+  /// Nobody goes on before all have come. If one of them wants to stop, stop_agreed() says so.
+  Task<> meet(bool wants_to_stop = false);
+  /// Which part of the test data is this worker's: the lost ones' parts go to the others.
+  data::Shard test_shard() const { return test_shard_; }
+
+ private:
+  Task<> exchange_sums(uint32_t round);
+
+  World& world_;
+  const strategy::Team team_;
+  const strategy::Sync sync_;
+  strategy::Options options_;
+  const optim::OptimizerOptions optimizer_options_;
+  const std::string replay_file_;
+  const std::string network_name_;
+  const collective::Group group_;
+  strategy::Meetings meetings_;
+  std::optional<NetworkReplica> replica_;
+  std::unique_ptr<strategy::Strategy> strategy_;
+  data::Shard test_shard_;
+
+  std::array<float, 4> crossing_{};  // stop, loss, correct, samples
+  world::Started exchange_;
+  uint32_t rounds_ = 0;
+  Sums complete_;
+  bool stop_agreed_ = false;
+};
+
+/// Ranks of a job: workers, and servers of their own.
+strategy::Team team_of(const ResolvedJob& job);
+
+}  // namespace syrtos::train
