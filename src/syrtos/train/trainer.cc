@@ -241,9 +241,7 @@ Task<> Trainer::train_step(World& world, bool wants_to_stop) {
   const double waited = team_->strategy().waiting().network;
   learning_rate_ = optim::learning_rate(schedule_, position_.step);
   const int64_t samples = batch_.slice.count;
-  const int64_t of_all = job_.remainder == data::Remainder::pad
-                             ? job_.step_samples()
-                             : batch_.slice.used - position_.used;
+  const int64_t of_all = samples_of(batch_.slice, position_.used);
   team_->replica().begin(samples, {.seed = static_cast<uint64_t>(job_.job.seed),
                                    .step = position_.step,
                                    .first_sample = batch_.slice.first - position_.used});
@@ -311,16 +309,24 @@ void Trainer::add(const Sums& sums) {
   position_.samples += sums.samples;
 }
 
+/// Of all workers in a step that began after `used`.
+int64_t Trainer::samples_of(const data::Slice& slice, int64_t used) const {
+  return job_.remainder == data::Remainder::pad ? job_.step_samples() : slice.used - used;
+}
+
 /// More than one step: a worker that was too slow leaves out what the others have done.
 void Trainer::advance(int64_t steps) {
   data::Slice slice = batch_.slice;
   int64_t done = 1;
+  int64_t samples = samples_of(slice, position_.used);
   while (done < steps && !slice.last) {
+    const int64_t before = slice.used;
     slice = data::slice_of(job_.data.train->size(), slice.used, job_.step_samples(),
                            {worker_, job_.job.workers}, job_.remainder);
+    samples += samples_of(slice, before);
     ++done;
   }
-  epoch_samples_ += slice.used - position_.used;
+  epoch_samples_ += samples;
   position_.step += done;
   position_.used = slice.used;
   epoch_complete_ = slice.last;
