@@ -78,20 +78,30 @@ TEST(GatherBytes, TheRootGetsWhatEachHas) {
   }
 }
 
-Task<> all_gather_text(World& world) {
+Task<> all_gather_text(World& world, size_t times) {
   const Group group = Group::all(world);
-  const std::vector<Bytes> parts =
-      co_await all_gather_bytes(world, group, to_bytes(text_of_rank(world.rank())), kTag);
+  Bytes mine;
+  for (size_t i = 0; i < times; ++i) {
+    const Bytes more = to_bytes(text_of_rank(world.rank()));
+    mine.insert(mine.end(), more.begin(), more.end());
+  }
+  const std::vector<Bytes> parts = co_await all_gather_bytes(world, group, std::move(mine), kTag);
   EXPECT_EQ(parts.size(), static_cast<size_t>(world.size()));
   for (size_t rank = 0; rank < parts.size(); ++rank) {
-    EXPECT_EQ(to_text(parts[rank]), text_of_rank(static_cast<int>(rank)));
+    const std::string expected = text_of_rank(static_cast<int>(rank));
+    EXPECT_EQ(parts[rank].size(), times * expected.size());
+    if (times == 0) continue;
+    EXPECT_THAT(to_text(parts[rank]), testing::StartsWith(expected));
+    EXPECT_THAT(to_text(parts[rank]), testing::EndsWith(expected));
   }
 }
 
 TEST(AllGatherBytes, EveryoneGetsWhatEachHas) {
-  for (const int ranks : {1, 2, 5}) {
-    LocalCluster cluster(ranks);
-    run_all(cluster, all_gather_text);
+  for (const int ranks : {1, 2, 5, 8}) {
+    for (const size_t times : {0, 1, 5000}) {
+      LocalCluster cluster(ranks);
+      run_all(cluster, [&](World& world) { return all_gather_text(world, times); });
+    }
   }
 }
 
