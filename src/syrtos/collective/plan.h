@@ -60,8 +60,9 @@ struct Round {
   Range settled;
 
   void add(Transfer::Kind kind, int peer, Range range) {
-    // Nothing to send, no message.
-    if (range.count > 0) transfers.push_back({kind, peer, range.first, range.count});
+    if (range.count == 0) return;  // no message
+    if (transfers.empty()) transfers.reserve(2);
+    transfers.push_back({kind, peer, range.first, range.count});
   }
   void send(int peer, Range range) { add(Transfer::Kind::send, peer, range); }
   void receive(int peer, Range range) { add(Transfer::Kind::receive, peer, range); }
