@@ -78,29 +78,39 @@ TEST(GatherBytes, TheRootGetsWhatEachHas) {
   }
 }
 
-Task<> all_gather_text(World& world) {
+Task<> all_gather_text(World& world, size_t times) {
   const Group group = Group::all(world);
-  const std::vector<Bytes> parts =
-      co_await all_gather_bytes(world, group, to_bytes(text_of_rank(world.rank())), kTag);
+  Bytes mine;
+  for (size_t i = 0; i < times; ++i) {
+    const Bytes more = to_bytes(text_of_rank(world.rank()));
+    mine.insert(mine.end(), more.begin(), more.end());
+  }
+  const std::vector<Bytes> parts = co_await all_gather_bytes(world, group, std::move(mine), kTag);
   EXPECT_EQ(parts.size(), static_cast<size_t>(world.size()));
   for (size_t rank = 0; rank < parts.size(); ++rank) {
-    EXPECT_EQ(to_text(parts[rank]), text_of_rank(static_cast<int>(rank)));
+    const std::string expected = text_of_rank(static_cast<int>(rank));
+    EXPECT_EQ(parts[rank].size(), times * expected.size());
+    if (times == 0) continue;
+    EXPECT_THAT(to_text(parts[rank]), testing::StartsWith(expected));
+    EXPECT_THAT(to_text(parts[rank]), testing::EndsWith(expected));
   }
 }
 
 TEST(AllGatherBytes, EveryoneGetsWhatEachHas) {
-  for (const int ranks : {1, 2, 5}) {
-    LocalCluster cluster(ranks);
-    run_all(cluster, all_gather_text);
+  for (const int ranks : {1, 2, 5, 8}) {
+    for (const size_t times : {0, 1, 5000}) {
+      LocalCluster cluster(ranks);
+      run_all(cluster, [&](World& world) { return all_gather_text(world, times); });
+    }
   }
 }
 
 Task<> note_barriers(World& world, std::vector<int>& came) {
   const Group group = Group::all(world);
   for (int round = 0; round < 5; ++round) {
-    // Some come much later than others.
-    for (int i = 0; i < world.rank() * 3; ++i) co_await world.compute(0, [] {});
-    if (world.rank() == round % world.size()) co_await world.sleep(0.002);
+    // Some come late: when nobody else can go on any more, so many times.
+    const int late = (world.rank() + round) % world.size();
+    for (int i = 0; i < late; ++i) co_await world.sleep(0);
     ++came[static_cast<size_t>(world.rank())];
     co_await barrier(world, group, {Purpose::barrier, 0, static_cast<uint32_t>(round)});
     for (const int times : came) EXPECT_GT(times, round);

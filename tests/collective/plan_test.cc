@@ -79,19 +79,20 @@ TEST(AllReducePlan, HierarchicalWorksOnEveryLayoutOfHosts) {
 }
 
 TEST(AllReducePlan, RingAndHalvingDoublingSendTheLeastBytesThatArePossible) {
-  for (const int n : {2, 4, 8, 16}) {
-    const size_t elements = 1024;
-    const size_t least = 2 * (n - 1) * elements * 4 / n;
+  for (int n = 2; n <= kMostMembers; ++n) {
+    const size_t elements = 1000 * static_cast<size_t>(n);
+    const size_t least = 2 * (elements - 1000) * 4;
     for (int member = 0; member < n; ++member) {
       for (const Algorithm algorithm : {Algorithm::ring, Algorithm::halving_doubling}) {
         EXPECT_EQ(cost_all_reduce(algorithm, member, flat(n), elements).bytes_sent, least);
       }
     }
   }
+  for (const Algorithm algorithm : {Algorithm::halving_doubling, Algorithm::tree}) {
+    EXPECT_EQ(cost_all_reduce(algorithm, 0, flat(16), 1024).rounds, 8U);
+    EXPECT_EQ(cost_all_reduce(algorithm, 0, flat(17), 1024).rounds, 10U);
+  }
   EXPECT_EQ(cost_all_reduce(Algorithm::ring, 0, flat(16), 1024).rounds, 30U);
-  EXPECT_EQ(cost_all_reduce(Algorithm::halving_doubling, 0, flat(16), 1024).rounds, 8U);
-  EXPECT_EQ(cost_all_reduce(Algorithm::halving_doubling, 0, flat(17), 1024).rounds, 10U);
-  EXPECT_EQ(cost_all_reduce(Algorithm::tree, 0, flat(17), 1024).rounds, 10U);
 }
 
 TEST(AllReducePlan, AHostSendsTheBufferToOthersOnlyAsOftenAsItMust) {
@@ -116,19 +117,16 @@ TEST(AllReducePlan, AHostSendsTheBufferToOthersOnlyAsOftenAsItMust) {
 TEST(AllReducePlan, AutomaticAndNativeAreNoPlans) {
   EXPECT_THROW(plan_all_reduce(Algorithm::automatic, 0, flat(2), 10), RequestError);
   EXPECT_THROW(plan_all_reduce(Algorithm::native, 0, flat(2), 10), RequestError);
-  EXPECT_THROW(plan_reduce_scatter(Algorithm::halving_doubling, 0, flat(6), 10), RequestError);
+  EXPECT_THROW(plan_reduce_scatter(Algorithm::hierarchical, 0, flat(6), 10), RequestError);
   EXPECT_THROW(plan_all_gather(Algorithm::tree, 0, flat(4), 10), RequestError);
 }
 
-std::vector<Algorithm> halves_for(int members) {
-  if ((members & (members - 1)) == 0) return {Algorithm::ring, Algorithm::halving_doubling};
-  return {Algorithm::ring};
-}
+constexpr Algorithm kHalves[] = {Algorithm::ring, Algorithm::halving_doubling};
 
 TEST(ReduceScatterPlan, EachMemberEndsWithTheSumOfItsChunk) {
   for (int n = 1; n <= kMostMembers; ++n) {
     for (const size_t elements : awkward_sizes(n)) {
-      for (const Algorithm algorithm : halves_for(n)) {
+      for (const Algorithm algorithm : kHalves) {
         const Group group = flat(n);
         const std::vector<Plan> plans =
             plans_of(n, [&](int m) { return plan_reduce_scatter(algorithm, m, group, elements); });
@@ -151,7 +149,7 @@ TEST(ReduceScatterPlan, EachMemberEndsWithTheSumOfItsChunk) {
 TEST(AllGatherPlan, EachMembersChunkComesToAll) {
   for (int n = 1; n <= kMostMembers; ++n) {
     for (const size_t elements : awkward_sizes(n)) {
-      for (const Algorithm algorithm : halves_for(n)) {
+      for (const Algorithm algorithm : kHalves) {
         const Group group = flat(n);
         const std::vector<Plan> plans =
             plans_of(n, [&](int m) { return plan_all_gather(algorithm, m, group, elements); });
@@ -166,6 +164,24 @@ TEST(AllGatherPlan, EachMembersChunkComesToAll) {
         for (const Words& values : simulation.values()) EXPECT_EQ(values, expected);
       }
     }
+  }
+}
+
+TEST(AllGatherPlan, MembersMayBringAnyNumberOfElements) {
+  for (const std::vector<size_t>& sizes :
+       {std::vector<size_t>{3}, {3, 0}, {0, 0, 5}, {1, 2, 3, 4}, {7, 0, 0, 1, 9}}) {
+    const int n = static_cast<int>(sizes.size());
+    const std::vector<Plan> plans = plans_of(n, [&](int m) { return plan_all_gather(m, sizes); });
+    Words expected;
+    for (int member = 0; member < n; ++member) {
+      for (size_t i = 0; i < sizes[member]; ++i) {
+        expected.push_back(word(member, expected.size()));
+      }
+      EXPECT_EQ(counted(plans[member], 1), cost_all_gather(member, sizes, 1));
+    }
+    Simulation simulation(plans, all_words(n, expected.size()));
+    ASSERT_EQ(simulation.run(), "");
+    for (const Words& values : simulation.values()) EXPECT_EQ(values, expected);
   }
 }
 

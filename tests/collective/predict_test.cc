@@ -17,7 +17,7 @@ TEST(PredictedSeconds, FollowTheTextbookWithOneRankPerHost) {
   EXPECT_DOUBLE_EQ(predicted_seconds(Algorithm::halving_doubling, 4, 4, 1'000'000, kLink),
                    4 * 1e-4 + 2 * 0.75 * mb);
   EXPECT_DOUBLE_EQ(predicted_seconds(Algorithm::halving_doubling, 5, 5, 1'000'000, kLink),
-                   6 * 1e-4 + 2 * 0.75 * mb + 2 * mb);
+                   6 * 1e-4 + 2 * 0.8 * mb);
   EXPECT_DOUBLE_EQ(predicted_seconds(Algorithm::tree, 5, 5, 1'000'000, kLink), 6 * (1e-4 + mb));
   EXPECT_EQ(predicted_seconds(Algorithm::ring, 1, 1, 1'000'000, kLink), 0);
   EXPECT_EQ(predicted_seconds(Algorithm::tree, 4, 4, 0, kLink), 0);
@@ -34,13 +34,13 @@ TEST(PredictedSeconds, RanksOfOneHostShareItsLink) {
 }
 
 TEST(PredictedSeconds, AgreeWithWhatThePlansSendWhenTheyDivideEvenly) {
-  for (const int n : {2, 4, 8, 16}) {
+  for (const int n : {2, 4, 5, 8, 10, 16}) {
     std::vector<int> host(static_cast<size_t>(n));
     for (int i = 0; i < n; ++i) host[static_cast<size_t>(i)] = i;
     const Group group = Group::on_hosts(host);
     for (const Algorithm algorithm : {Algorithm::ring, Algorithm::halving_doubling}) {
-      const Cost cost = cost_all_reduce(algorithm, 0, group, 16384);
-      EXPECT_NEAR(predicted_seconds(algorithm, n, n, size_t{4} * 16384, kLink),
+      const Cost cost = cost_all_reduce(algorithm, 0, group, 16000);
+      EXPECT_NEAR(predicted_seconds(algorithm, n, n, size_t{4} * 16000, kLink),
                   static_cast<double>(cost.rounds) * kLink.latency_s +
                       static_cast<double>(cost.bytes_sent) / kLink.bytes_per_s,
                   1e-12);
@@ -56,7 +56,7 @@ TEST(Choose, TakesTheCheapestByTheFormula) {
         const Algorithm chosen = choose(ranks, hosts, bytes, kLink);
         for (const Algorithm other : kAlgorithms) {
           EXPECT_LE(predicted_seconds(chosen, ranks, hosts, bytes, kLink),
-                    predicted_seconds(other, ranks, hosts, bytes, kLink));
+                    predicted_seconds(other, ranks, hosts, bytes, kLink) * (1 + 1e-8));
         }
         EXPECT_EQ(predicted_seconds(Algorithm::automatic, ranks, hosts, bytes, kLink),
                   predicted_seconds(chosen, ranks, hosts, bytes, kLink));
@@ -68,7 +68,7 @@ TEST(Choose, TakesTheCheapestByTheFormula) {
 TEST(Choose, FewRoundsForSmallBuffersAndFewBytesForLargeOnes) {
   EXPECT_EQ(choose(6, 6, 1024, kEthernet), Algorithm::halving_doubling);
   EXPECT_EQ(choose(8, 2, 1024, kEthernet), Algorithm::tree);
-  EXPECT_EQ(choose(6, 6, 100 << 20, kEthernet), Algorithm::ring);
+  EXPECT_EQ(choose(6, 6, 100 << 20, kEthernet), Algorithm::halving_doubling);
   EXPECT_EQ(choose(8, 8, 100 << 20, kEthernet), Algorithm::halving_doubling);
   EXPECT_EQ(choose(16, 4, 100 << 20, kEthernet), Algorithm::hierarchical);
 }
@@ -76,7 +76,6 @@ TEST(Choose, FewRoundsForSmallBuffersAndFewBytesForLargeOnes) {
 TEST(Choose, IsWhatAnAllReduceDoes) {
   const Group group = Group::on_hosts({0, 1, 2, 3, 4, 5});
   EXPECT_EQ(algorithm_of({}, group, 256), Algorithm::halving_doubling);
-  EXPECT_EQ(algorithm_of({}, group, 25 << 20), Algorithm::ring);
   EXPECT_EQ(algorithm_of({.algorithm = Algorithm::tree}, group, 25 << 20), Algorithm::tree);
   const LinkSpeed no_latency{0, 1e8};
   EXPECT_EQ(algorithm_of({.link = no_latency}, group, 256), Algorithm::ring);

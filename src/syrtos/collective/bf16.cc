@@ -1,28 +1,51 @@
 #include "syrtos/collective/bf16.h"
 
-#include <bit>
+#include "syrtos/base/cpu.h"
+#include "syrtos/collective/bf16_kernels.h"
 
 namespace syrtos::collective {
 
+namespace generic {
+extern const Bf16Kernels kBf16Kernels;
+}
+#if defined(__x86_64__)
+namespace avx2 {
+extern const Bf16Kernels kBf16Kernels;
+}
+namespace avx512 {
+extern const Bf16Kernels kBf16Kernels;
+}
+namespace avx512_bf16 {
+extern const Bf16Kernels kBf16Kernels;
+}
+#endif
+
 namespace {
 
-/// The upper half of its f32.
-uint32_t rounded(float value) {
-  const auto bits = std::bit_cast<uint32_t>(value);
-  const uint32_t nearest = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-  const uint32_t quiet = bits >> 16 | 0x40;
-  return (bits & 0x7fffffff) > 0x7f800000 ? quiet : nearest;
+const Bf16Kernels& kernels() {
+#if defined(__x86_64__)
+  static const Isa isa = best_isa();
+  switch (isa) {
+    case Isa::generic:
+      return generic::kBf16Kernels;
+    case Isa::avx2:
+      return avx2::kBf16Kernels;
+    case Isa::avx512:
+      return avx512::kBf16Kernels;
+    case Isa::avx512_bf16:
+      return avx512_bf16::kBf16Kernels;
+  }
+#endif
+  return generic::kBf16Kernels;
 }
 
 }  // namespace
 
-void round_to_bf16(const float* __restrict from, uint16_t* __restrict to, size_t count) {
-  for (size_t i = 0; i < count; ++i) to[i] = static_cast<uint16_t>(rounded(from[i]));
+void round_to_bf16(const float* from, uint16_t* to, size_t count) {
+  kernels().round_to(from, to, count);
 }
 
-void round_as_bf16(float* values, size_t count) {
-  for (size_t i = 0; i < count; ++i) values[i] = std::bit_cast<float>(rounded(values[i]) << 16);
-}
+void round_as_bf16(float* values, size_t count) { kernels().round_in_place(values, count); }
 
 Scratch::Lease Scratch::borrow(Scratch* scratch, size_t count) {
   std::vector<uint16_t> memory;

@@ -1,40 +1,41 @@
 #include "syrtos/collective/bytes.h"
 
-#include <cstring>
+#include <algorithm>
+#include <cstdint>
 #include <numeric>
 
-#include "syrtos/base/error.h"
 #include "syrtos/collective/collective.h"
+#include "syrtos/collective/run.h"
 
 namespace syrtos::collective {
 
 namespace {
 
-void check_carries_data(const world::World& world) {
-  SYRTOS_CHECK(world.carries_data(), "what travels is needed, and this world carries sizes only");
+/// Up to so many bytes of all members together it is rounds that take time, and a ring has many.
+constexpr size_t kFewBytes = 32 * 1024;
+
+/// What each member brings, at the root; the others know their own.
+world::Task<std::vector<size_t>> sizes_at(world::World& world, const Group& group, size_t mine,
+                                          int root, world::Tag tag) {
+  const auto members = static_cast<size_t>(group.size());
+  const uint64_t size = mine;
+  std::vector<uint64_t> sizes(members, size);
+  std::vector<size_t> each(members, sizeof(size));
+  co_await gather(world, group, &size, sizes.data(), std::move(each), root, tag);
+  co_return std::vector<size_t>(sizes.begin(), sizes.end());
 }
 
-/// Sizes and contents one after the other, and back.
-Bytes packed(const std::vector<Bytes>& parts) {
-  Bytes all;
-  for (const Bytes& part : parts) {
-    const uint64_t size = part.size();
-    const auto* bytes = reinterpret_cast<const std::byte*>(&size);
-    all.insert(all.end(), bytes, bytes + sizeof(size));
-    all.insert(all.end(), part.begin(), part.end());
-  }
-  return all;
+size_t total(const std::vector<size_t>& sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), size_t{0});
 }
 
-std::vector<Bytes> unpacked(const Bytes& all) {
+std::vector<Bytes> parted(const Bytes& all, const std::vector<size_t>& sizes) {
   std::vector<Bytes> parts;
-  for (size_t at = 0; at < all.size();) {
-    uint64_t size = 0;
-    std::memcpy(&size, all.data() + at, sizeof(size));
-    at += sizeof(size);
-    const auto first = all.begin() + static_cast<std::ptrdiff_t>(at);
-    parts.emplace_back(first, first + static_cast<std::ptrdiff_t>(size));
-    at += size;
+  auto next = all.begin();
+  for (const size_t size : sizes) {
+    const auto end = next + static_cast<std::ptrdiff_t>(size);
+    parts.emplace_back(next, end);
+    next = end;
   }
   return parts;
 }
@@ -52,7 +53,6 @@ std::string to_text(const Bytes& bytes) {
 
 world::Task<Bytes> broadcast_bytes(world::World& world, const Group& group, Bytes bytes, int root,
                                    world::Tag tag) {
-  check_carries_data(world);
   uint64_t size = bytes.size();
   co_await broadcast(world, group, &size, sizeof(size), root, tag);
   bytes.resize(size);
@@ -62,32 +62,30 @@ world::Task<Bytes> broadcast_bytes(world::World& world, const Group& group, Byte
 
 world::Task<std::vector<Bytes>> gather_bytes(world::World& world, const Group& group, Bytes mine,
                                              int root, world::Tag tag) {
-  check_carries_data(world);
-  const auto members = static_cast<size_t>(group.size());
   const bool is_root = group.index_of(world.rank()) == root;
-  const uint64_t size = mine.size();
-  std::vector<size_t> each(members, sizeof(size));
-  std::vector<uint64_t> sizes(members, size);
-  co_await gather(world, group, &size, sizes.data(), each, root, tag);
-  // Only the root knows all sizes; the others need their own.
-  std::vector<size_t> counts(sizes.begin(), sizes.end());
-  Bytes all(is_root ? std::accumulate(counts.begin(), counts.end(), size_t{0}) : 0);
-  co_await gather(world, group, mine.data(), all.data(), counts, root, tag);
-  std::vector<Bytes> parts;
-  auto next = all.begin();
-  for (size_t member = 0; is_root && member < members; ++member) {
-    const auto end = next + static_cast<std::ptrdiff_t>(counts[member]);
-    parts.emplace_back(next, end);
-    next = end;
-  }
-  co_return parts;
+  std::vector<size_t> sizes = co_await sizes_at(world, group, mine.size(), root, tag);
+  Bytes all(is_root ? total(sizes) : 0);
+  co_await gather(world, group, mine.data(), all.data(), sizes, root, tag);
+  if (!is_root) sizes.clear();
+  co_return parted(all, sizes);
 }
 
 world::Task<std::vector<Bytes>> all_gather_bytes(world::World& world, const Group& group,
                                                  Bytes mine, world::Tag tag) {
-  const std::vector<Bytes> parts = co_await gather_bytes(world, group, std::move(mine), 0, tag);
-  const Bytes all = co_await broadcast_bytes(world, group, packed(parts), 0, tag);
-  co_return unpacked(all);
+  const int member = group.index_of(world.rank());
+  std::vector<size_t> sizes = co_await sizes_at(world, group, mine.size(), 0, tag);
+  co_await broadcast(world, group, sizes.data(), sizes.size() * sizeof(size_t), 0, tag);
+  Bytes all(total(sizes));
+  if (all.size() <= kFewBytes) {
+    co_await gather(world, group, mine.data(), all.data(), sizes, 0, tag);
+    co_await broadcast(world, group, all.data(), all.size(), 0, tag);
+  } else {
+    const Range own = Split(sizes).chunk(member);
+    std::copy(mine.begin(), mine.end(), all.begin() + static_cast<std::ptrdiff_t>(own.first));
+    const Cargo cargo{.data = all.data(), .tag = tag};
+    co_await run_plan(world, group, plan_all_gather(member, sizes), cargo);
+  }
+  co_return parted(all, sizes);
 }
 
 }  // namespace syrtos::collective

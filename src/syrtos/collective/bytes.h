@@ -8,8 +8,9 @@
 #include "syrtos/collective/group.h"
 #include "syrtos/world/task.h"
 
-// Collectives for small things of any size: metrics, tables, settings. Sizes travel first. They
-// need a world that carries data.
+// Collectives for what has another size on each member, or one that only the root knows: metrics,
+// tables, sparse gradients. Sizes travel first. Where the world carries sizes only, all members are
+// taken to bring as much as this one.
 
 namespace syrtos::collective {
 
@@ -25,7 +26,8 @@ world::Task<Bytes> broadcast_bytes(world::World& world, const Group& group, Byte
 /// each member: its size, its bytes.
 world::Task<std::vector<Bytes>> gather_bytes(world::World& world, const Group& group, Bytes mine,
                                              int root, world::Tag tag);
-/// Everyone's bytes, everywhere: gathered at member 0 and broadcast from there.
+/// Everyone's bytes, everywhere. The sizes go by way of member 0; so do the bytes if they are few,
+/// otherwise they go around a ring, in which each member sends all but its successor's.
 world::Task<std::vector<Bytes>> all_gather_bytes(world::World& world, const Group& group,
                                                  Bytes mine, world::Tag tag);
 

@@ -1,7 +1,6 @@
 #include "syrtos/collective/collective.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "syrtos/collective/run.h"
@@ -32,11 +31,26 @@ Cargo cargo_of(Floats values, const Exchange& exchange) {
           .scratch = exchange.scratch};
 }
 
-/// Of reduce-scatter and all-gather alone: few rounds where they cost no bytes.
-Algorithm half_of(const Exchange& exchange, const Group& group) {
-  if (exchange.algorithm != Algorithm::automatic) return exchange.algorithm;
-  const bool halves = std::has_single_bit(static_cast<unsigned>(group.size()));
-  return halves ? Algorithm::halving_doubling : Algorithm::ring;
+/// Of reduce-scatter and all-gather alone: as few bytes as the ring in fewer rounds.
+Algorithm half_of(const Exchange& exchange) {
+  return exchange.algorithm == Algorithm::automatic ? Algorithm::halving_doubling
+                                                    : exchange.algorithm;
+}
+
+void check_native(const world::World& world, const Group& group, const Exchange& exchange) {
+  if (!world.has_all_reduce()) {
+    fail_request(
+        "this world has no all-reduce of its own, which mpi asks for: choose auto, ring, "
+        "halving-doubling, tree or hierarchical, or run under mpirun");
+  }
+  if (exchange.wire != Wire::f32) {
+    fail_request("MPI's own all-reduce sends f32, not {}: choose another all-reduce for it",
+                 to_string(exchange.wire));
+  }
+  if (group.size() != world.size()) {
+    fail_request("MPI's own all-reduce is for all {} ranks, not for {}: choose another one",
+                 world.size(), group.size());
+  }
 }
 
 /// Each slice is an all-reduce of its own.
@@ -48,11 +62,6 @@ Floats slice(Floats values, int slices, int index) {
 }  // namespace
 
 Algorithm algorithm_of(const Exchange& exchange, const Group& group, size_t elements) {
-  if (exchange.algorithm == Algorithm::native) {
-    fail_request(
-        "this world has no all-reduce of its own: choose auto, ring, halving-doubling, tree or "
-        "hierarchical");
-  }
   if (exchange.algorithm != Algorithm::automatic) return exchange.algorithm;
   return choose(group.size(), group.hosts(), elements * bytes_of(exchange.wire), exchange.link,
                 exchange.within);
@@ -84,6 +93,11 @@ world::Task<> all_reduce(world::World& world, const Group& group, Floats values,
                          Exchange exchange) {
   const int member = member_of(world, group);
   const Algorithm algorithm = algorithm_of(exchange, group, values.count);
+  if (algorithm == Algorithm::native) {
+    check_native(world, group, exchange);
+    co_await world.all_reduce(values.data, values.count);
+    co_return;
+  }
   const int slices = slices_of(exchange, group, values.count);
   if (slices == 1) {
     co_await run_plan(world, group, plan_all_reduce(algorithm, member, group, values.count),
@@ -105,8 +119,7 @@ world::Task<> all_reduce(world::World& world, const Group& group, Floats values,
 world::Task<> reduce_scatter(world::World& world, const Group& group, Floats values,
                              Exchange exchange) {
   const int member = member_of(world, group);
-  return run_plan(world, group,
-                  plan_reduce_scatter(half_of(exchange, group), member, group, values.count),
+  return run_plan(world, group, plan_reduce_scatter(half_of(exchange), member, group, values.count),
                   cargo_of(values, exchange));
 }
 
@@ -117,8 +130,7 @@ world::Task<> all_gather(world::World& world, const Group& group, Floats values,
   if (exchange.wire == Wire::bf16 && values.data != nullptr && group.size() > 1) {
     round_as_bf16(values.data + mine.first, mine.count);
   }
-  co_await run_plan(world, group,
-                    plan_all_gather(half_of(exchange, group), member, group, values.count),
+  co_await run_plan(world, group, plan_all_gather(half_of(exchange), member, group, values.count),
                     cargo_of(values, exchange));
 }
 

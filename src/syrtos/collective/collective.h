@@ -50,7 +50,8 @@ int slices_of(const Exchange& exchange, const Group& group, size_t elements);
 /// Of an all_reduce with these options.
 Cost cost_of(const Exchange& exchange, int member, const Group& group, size_t elements);
 
-/// The sum, the same bits on every member.
+/// The sum, the same bits on every member. Native ones have no lanes: all ranks start them in the
+/// same order.
 world::Task<> all_reduce(world::World& world, const Group& group, Floats values, Exchange exchange);
 /// Each member gets the sum of its chunk_of; the rest of its values is not defined afterwards.
 world::Task<> reduce_scatter(world::World& world, const Group& group, Floats values,

@@ -1,38 +1,42 @@
 #include "syrtos/collective/halving_doubling.h"
 
 #include <bit>
+#include <numeric>
 
 // Recursive halving and doubling
 //
-// For p members, a power of two. The elements are split into p chunks; a block is 2^k neighbouring
-// chunks that begins at a multiple of 2^k.
+// The elements are split into n chunks, as many as there are members; member v owns chunk v.
 //
-// Halving (a reduce-scatter), log2(p) rounds: with distance d = p/2, p/4 ... 1 the member at
-// position v and its partner, v xor d, share a block of 2d chunks. Each keeps the half in which its
-// own chunk lies: it sends the other half and adds what arrives to the one it keeps.
+// Halving (a reduce-scatter), ceil(log2 n) rounds. A member is responsible for a block of s chunks
+// that its own one begins or lies in: s = n at first, and about half of it after each round. It
+// sends the part that it gives up to a partner that keeps it, and adds what arrives to the part
+// that it keeps. In the end each member has the sum of its own chunk.
 //
-// Doubling (an all-gather), log2(p) rounds: with d = 1, 2 ... p/2 each sends the block of d chunks
-// that it has to its partner, v xor d, and has twice as much afterwards.
+// Doubling (an all-gather), the same rounds backwards: what was given up comes back, complete.
 //
-// All-reduce is one after the other:
-//   rounds    2 log2(p)
-//   messages  2 log2(p) from each member
-//   bytes     2(p-1)/p of the buffer from each member: bandwidth-optimal, in few rounds.
+//   rounds    2 ceil(log2 n)
+//   bytes     2(n-1)/n of the buffer from each member: bandwidth-optimal, in few rounds.
+//   messages  one in each round; two if n is no power of two and the part goes over the end
 //
-// When n is no power of two, p is the one below, and the surplus of n-p members folds in first:
-// of the first 2(n-p) members each odd one sends its whole buffer to the even one before it, which
-// takes part for both and sends the result back at the end:
-//   rounds    2 log2(p) + 2
-//   bytes     the buffer from the odd ones, 1 + 2(p-1)/p buffers from their even partners. The two
-//             rounds move the whole buffer each, so that this takes twice as long as with p
-//             members: fine for small buffers, where rounds count, and worse than the ring for
-//             large ones.
-// Empty blocks, which are the last ones, are not sent.
+// When n is a power of two, members pair up: with distance d = n/2, n/4 ... 1 the partner is v xor
+// d, and the two share an aligned block of 2d chunks of which each keeps the half with its own
+// chunk.
+//
+// For every other n members stand in a circle, and all numbers are modulo n. Member v is
+// responsible for chunks v to v+s-1. With t = ceil(s/2) it keeps chunks v to v+t-1, sends chunks
+// v+t to v+s-1 to member v+t, for whom they are the first ones, and adds what comes from member v-t
+// to its own first s-t. (Bruck's all-gather, and Traeff's reduce-scatter that mirrors it.) No
+// member has to fold in before the others begin, which would cost two more rounds of the whole
+// buffer.
+//
+// Empty chunks, which are the last ones, are not sent.
 // Each chunk is summed at one member and then copied: all members end with the same bits.
 
 namespace syrtos::collective {
 
 namespace {
+
+bool is_power_of_two(int n) { return std::has_single_bit(static_cast<unsigned>(n)); }
 
 /// The block of `size` chunks, a power of two, in which `position` lies.
 Range block_of(const Split& split, int position, int size) {
@@ -40,106 +44,126 @@ Range block_of(const Split& split, int position, int size) {
   return split.chunks(from, from + size);
 }
 
-int power_below(int n) { return static_cast<int>(std::bit_floor(static_cast<unsigned>(n))); }
+/// Chunks `from` to `from + number - 1` around the circle: the ranges before and after its end.
+struct Arc {
+  Arc(const Split& split, int n, int from, int number) {
+    const int first = from % n;
+    const int before = std::min(number, n - first);
+    head = split.chunks(first, first + before);
+    tail = split.chunks(0, number - before);
+  }
+  Range head, tail;
+};
+
+void add(Round& round, Transfer::Kind kind, int peer, const Arc& arc) {
+  round.add(kind, peer, arc.head);
+  round.add(kind, peer, arc.tail);
+}
 
 void count(Cost& cost, Range sent) {
   cost.messages_sent += sent.count > 0 ? 1 : 0;
   cost.bytes_sent += sent.count;
 }
 
-/// Who takes part after folding, and who speaks for whom.
-struct Fold {
-  explicit Fold(int members) : n(members), p(power_below(members)), surplus(n - p) {}
-  bool is_folded(int member) const { return member < 2 * surplus && member % 2 == 1; }
-  bool has_folded(int member) const { return member < 2 * surplus && member % 2 == 0; }
-  int position(int member) const { return member < 2 * surplus ? member / 2 : member - surplus; }
-  Circle circle() const {
-    Circle members;
-    for (int member = 0; member < n; ++member) {
-      if (!is_folded(member)) members.push_back(member);
-    }
-    return members;
-  }
-  const int n, p, surplus;
+void count(Cost& cost, const Arc& sent) {
+  count(cost, sent.head);
+  count(cost, sent.tail);
+}
+
+/// Chunks that a member is responsible for before a round of halving and after it.
+struct Step {
+  int s, t;
 };
+
+std::vector<Step> steps_of(int n) {
+  std::vector<Step> steps;
+  for (int s = n; s > 1; s = (s + 1) / 2) steps.push_back({s, (s + 1) / 2});
+  return steps;
+}
 
 }  // namespace
 
 void add_halving(Plan& plan, const Circle& circle, int position, const Split& split) {
-  for (int d = static_cast<int>(circle.size()) / 2; d >= 1; d /= 2) {
-    const int partner = position ^ d;
+  const int n = static_cast<int>(circle.size());
+  const auto member = [&](int at) { return circle[static_cast<size_t>(at % n)]; };
+  if (is_power_of_two(n)) {
+    for (int d = n / 2; d >= 1; d /= 2) {
+      const int partner = position ^ d;
+      Round& round = plan.add_round();
+      round.send(member(partner), block_of(split, partner, d));
+      round.reduce(member(partner), block_of(split, position, d));
+    }
+    return;
+  }
+  for (const auto& [s, t] : steps_of(n)) {
     Round& round = plan.add_round();
-    round.send(circle[static_cast<size_t>(partner)], block_of(split, partner, d));
-    round.reduce(circle[static_cast<size_t>(partner)], block_of(split, position, d));
+    add(round, Transfer::Kind::send, member(position + t), Arc(split, n, position + t, s - t));
+    add(round, Transfer::Kind::reduce, member(position + n - t), Arc(split, n, position, s - t));
   }
 }
 
 void add_doubling(Plan& plan, const Circle& circle, int position, const Split& split) {
-  for (int d = 1; d < static_cast<int>(circle.size()); d *= 2) {
-    const int partner = position ^ d;
+  const int n = static_cast<int>(circle.size());
+  const auto member = [&](int at) { return circle[static_cast<size_t>(at % n)]; };
+  if (is_power_of_two(n)) {
+    for (int d = 1; d < n; d *= 2) {
+      const int partner = position ^ d;
+      Round& round = plan.add_round();
+      round.send(member(partner), block_of(split, position, d));
+      round.receive(member(partner), block_of(split, partner, d));
+    }
+    return;
+  }
+  const std::vector<Step> steps = steps_of(n);
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    const auto [s, t] = *step;
     Round& round = plan.add_round();
-    round.send(circle[static_cast<size_t>(partner)], block_of(split, position, d));
-    round.receive(circle[static_cast<size_t>(partner)], block_of(split, partner, d));
+    add(round, Transfer::Kind::send, member(position + n - t), Arc(split, n, position, s - t));
+    add(round, Transfer::Kind::receive, member(position + t), Arc(split, n, position + t, s - t));
   }
 }
 
 Plan halving_doubling_all_reduce(int member, int members, size_t elements) {
-  const Fold fold(members);
-  const Range whole{0, elements};
-  const Split split(whole, fold.p);
+  Circle circle(static_cast<size_t>(members));
+  std::iota(circle.begin(), circle.end(), 0);
+  const Split split({0, elements}, members);
   Plan plan;
-  if (fold.surplus > 0) {
-    Round& first = plan.add_round();
-    if (fold.is_folded(member)) first.send(member - 1, whole);
-    if (fold.has_folded(member)) first.reduce(member + 1, whole);
-  }
-  if (fold.is_folded(member)) {
-    plan.rounds.resize(static_cast<size_t>(1 + 2 * std::countr_zero(unsigned(fold.p))));
-  } else {
-    const Circle circle = fold.circle();
-    const int position = fold.position(member);
-    add_halving(plan, circle, position, split);
-    plan.rounds.back().settled = split.chunk(position);
-    add_doubling(plan, circle, position, split);
-  }
-  if (fold.surplus > 0) {
-    Round& last = plan.add_round();
-    if (fold.is_folded(member)) last.receive(member - 1, whole);
-    if (fold.has_folded(member)) last.send(member + 1, whole);
-  }
+  add_halving(plan, circle, member, split);
+  plan.rounds.back().settled = split.chunk(member);
+  add_doubling(plan, circle, member, split);
   return plan;
 }
 
 Cost halving_cost(int members, int position, const Split& split) {
   Cost cost;
-  for (int d = members / 2; d >= 1; d /= 2) {
-    cost.messages_sent += block_of(split, position ^ d, d).count > 0 ? 1 : 0;
-    ++cost.rounds;
+  if (is_power_of_two(members)) {
+    for (int d = members / 2; d >= 1; d /= 2) count(cost, block_of(split, position ^ d, d));
+  } else {
+    for (const auto& [s, t] : steps_of(members)) {
+      count(cost, Arc(split, members, position + t, s - t));
+    }
   }
   // All but its own chunk leaves it.
   cost.bytes_sent = split.chunks(0, members).count - split.chunk(position).count;
+  cost.rounds = std::bit_width(static_cast<unsigned>(members - 1));
   return cost;
 }
 
 Cost doubling_cost(int members, int position, const Split& split) {
   Cost cost;
-  for (int d = 1; d < members; d *= 2) {
-    count(cost, block_of(split, position, d));
-    ++cost.rounds;
+  if (is_power_of_two(members)) {
+    for (int d = 1; d < members; d *= 2) count(cost, block_of(split, position, d));
+  } else {
+    for (const auto& [s, t] : steps_of(members)) count(cost, Arc(split, members, position, s - t));
   }
+  cost.rounds = std::bit_width(static_cast<unsigned>(members - 1));
   return cost;
 }
 
 Cost halving_doubling_all_reduce_cost(int member, int members, size_t elements) {
-  const Fold fold(members);
-  const Split split({0, elements}, fold.p);
-  const auto rounds =
-      static_cast<size_t>(2 * std::countr_zero(unsigned(fold.p)) + (fold.surplus > 0 ? 2 : 0));
-  if (fold.is_folded(member)) return {1, elements, rounds};
-  Cost cost = halving_cost(fold.p, fold.position(member), split);
-  cost += doubling_cost(fold.p, fold.position(member), split);
-  if (fold.has_folded(member)) count(cost, {0, elements});
-  cost.rounds = rounds;
+  const Split split({0, elements}, members);
+  Cost cost = halving_cost(members, member, split);
+  cost += doubling_cost(members, member, split);
   return cost;
 }
 

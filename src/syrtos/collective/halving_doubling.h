@@ -4,7 +4,6 @@
 
 namespace syrtos::collective {
 
-/// The circle is a power of two, and so is the number of chunks.
 void add_halving(Plan& plan, const Circle& circle, int position, const Split& split);
 void add_doubling(Plan& plan, const Circle& circle, int position, const Split& split);
 Plan halving_doubling_all_reduce(int member, int members, size_t elements);

@@ -14,12 +14,12 @@
 //
 // 1. Within each host, a ring reduce-scatter of the k chunks among its l members, l-1 rounds:
 //    afterwards carrier j has the host's sum of chunk j.
-// 2. Between the hosts, k all-reduces beside each other: carriers j of all hosts sum up chunk j,
-//    by halving and doubling if h is a power of two and by a ring if not.
+// 2. Between the hosts, k all-reduces beside each other: carriers j of all hosts sum up chunk j, by
+//    halving and doubling.
 // 3. Within each host, a ring all-gather of the k chunks, l-1 rounds.
 //
 // With k = l on all hosts, n = h*l:
-//   rounds    2(l-1) within, and 2 log2(h) or 2(h-1) between; a flat ring has 2(n-1)
+//   rounds    2(l-1) within and 2 ceil(log2 h) between; a flat ring has 2(n-1)
 //   messages  as many from each member
 //   bytes     from each member 2(l-1)/l of the buffer within its host and 2(h-1)/h of 1/l of it
 //             between hosts. A host sends 2(h-1)/h of the buffer over the network, the least that
@@ -43,10 +43,8 @@ struct Layout {
   }
 
   bool is_carrier() const { return position < carriers; }
-  bool halves() const { return std::has_single_bit(static_cast<unsigned>(hosts)); }
   size_t rounds_between() const {
-    const int half = halves() ? std::countr_zero(static_cast<unsigned>(hosts)) : hosts - 1;
-    return 2 * static_cast<size_t>(half);
+    return 2 * static_cast<size_t>(std::bit_width(static_cast<unsigned>(hosts - 1)));
   }
 
   int hosts, host;
@@ -66,18 +64,10 @@ Circle carriers_of_all(const Group& group, const Layout& layout) {
 void add_between(Plan& plan, const Group& group, const Layout& layout, Range chunk) {
   const Circle circle = carriers_of_all(group, layout);
   const Split split(chunk, layout.hosts);
-  if (layout.halves()) {
-    add_halving(plan, circle, layout.host, split);
-  } else {
-    add_ring_reduce_scatter(plan, circle, layout.host, split);
-  }
+  add_halving(plan, circle, layout.host, split);
   // On one host the chunk is complete after the rounds within.
   plan.rounds.back().settled = split.chunk(layout.host);
-  if (layout.halves()) {
-    add_doubling(plan, circle, layout.host, split);
-  } else {
-    add_ring_all_gather(plan, circle, layout.host, split);
-  }
+  add_doubling(plan, circle, layout.host, split);
 }
 
 }  // namespace
@@ -103,12 +93,9 @@ Cost hierarchical_all_reduce_cost(int member, const Group& group, size_t element
   Cost cost = ring_reduce_scatter_cost(l, layout.position, split);
   cost += ring_all_gather_cost(l, layout.position, split);
   const Split between(split.chunk(layout.position), layout.hosts);
-  if (layout.is_carrier() && layout.halves()) {
+  if (layout.is_carrier()) {
     cost += halving_cost(layout.hosts, layout.host, between);
     cost += doubling_cost(layout.hosts, layout.host, between);
-  } else if (layout.is_carrier()) {
-    cost += ring_reduce_scatter_cost(layout.hosts, layout.host, between);
-    cost += ring_all_gather_cost(layout.hosts, layout.host, between);
   } else {
     cost.rounds += layout.rounds_between();
   }

@@ -1,7 +1,6 @@
 #include "syrtos/collective/plan.h"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 
 #include "syrtos/collective/halving_doubling.h"
@@ -13,8 +12,14 @@ namespace syrtos::collective {
 
 Split::Split(Range whole, int chunks) : whole_(whole), chunks_(static_cast<size_t>(chunks)) {}
 
+Split::Split(const std::vector<size_t>& sizes) : chunks_(sizes.size()), ends_(sizes) {
+  std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
+  whole_.count = ends_.empty() ? 0 : ends_.back();
+}
+
 size_t Split::begin(int index) const {
   const size_t chunk = std::min(static_cast<size_t>(index), chunks_);
+  if (!ends_.empty()) return chunk == 0 ? 0 : ends_[chunk - 1];
   return whole_.first + chunk * (whole_.count / chunks_) + std::min(chunk, whole_.count % chunks_);
 }
 
@@ -42,12 +47,8 @@ Circle everybody(int members) {
   return circle;
 }
 
-bool is_power_of_two(int n) { return std::has_single_bit(static_cast<unsigned>(n)); }
-
-[[noreturn]] void refuse(const char* collective, Algorithm algorithm, int members) {
-  fail_request("there is no {} by {} among {} ranks: choose ring{}", collective,
-               to_string(algorithm), members,
-               is_power_of_two(members) ? " or halving-doubling" : "");
+[[noreturn]] void refuse(const char* what, Algorithm algorithm) {
+  fail_request("there is no {} by {}: choose ring or halving-doubling", what, to_string(algorithm));
 }
 
 }  // namespace
@@ -67,7 +68,7 @@ Plan plan_all_reduce(Algorithm algorithm, int member, const Group& group, size_t
     case Algorithm::native:
       break;
   }
-  refuse("plan of an all-reduce", algorithm, group.size());
+  refuse("plan of an all-reduce", algorithm);
 }
 
 Cost cost_all_reduce(Algorithm algorithm, int member, const Group& group, size_t elements,
@@ -89,7 +90,7 @@ Cost cost_all_reduce(Algorithm algorithm, int member, const Group& group, size_t
       break;
     case Algorithm::automatic:
     case Algorithm::native:
-      refuse("cost of an all-reduce", algorithm, group.size());
+      refuse("cost of an all-reduce", algorithm);
   }
   cost.bytes_sent *= element_bytes;
   return cost;
@@ -102,10 +103,10 @@ Plan plan_reduce_scatter(Algorithm algorithm, int member, const Group& group, si
   const Split split({0, elements}, n);
   if (algorithm == Algorithm::ring) {
     add_ring_reduce_scatter(plan, everybody(n), member, split);
-  } else if (algorithm == Algorithm::halving_doubling && is_power_of_two(n)) {
+  } else if (algorithm == Algorithm::halving_doubling) {
     add_halving(plan, everybody(n), member, split);
   } else {
-    refuse("reduce-scatter", algorithm, n);
+    refuse("reduce-scatter", algorithm);
   }
   return plan;
 }
@@ -128,10 +129,10 @@ Plan plan_all_gather(Algorithm algorithm, int member, const Group& group, size_t
   const Split split({0, elements}, n);
   if (algorithm == Algorithm::ring) {
     add_ring_all_gather(plan, everybody(n), member, split);
-  } else if (algorithm == Algorithm::halving_doubling && is_power_of_two(n)) {
+  } else if (algorithm == Algorithm::halving_doubling) {
     add_doubling(plan, everybody(n), member, split);
   } else {
-    refuse("all-gather", algorithm, n);
+    refuse("all-gather", algorithm);
   }
   return plan;
 }
@@ -143,6 +144,18 @@ Cost cost_all_gather(Algorithm algorithm, int member, const Group& group, size_t
   const Split split({0, elements}, n);
   Cost cost = algorithm == Algorithm::ring ? ring_all_gather_cost(n, member, split)
                                            : doubling_cost(n, member, split);
+  cost.bytes_sent *= element_bytes;
+  return cost;
+}
+
+Plan plan_all_gather(int member, const std::vector<size_t>& sizes) {
+  Plan plan;
+  add_ring_all_gather(plan, everybody(static_cast<int>(sizes.size())), member, Split(sizes));
+  return plan;
+}
+
+Cost cost_all_gather(int member, const std::vector<size_t>& sizes, size_t element_bytes) {
+  Cost cost = ring_all_gather_cost(static_cast<int>(sizes.size()), member, Split(sizes));
   cost.bytes_sent *= element_bytes;
   return cost;
 }

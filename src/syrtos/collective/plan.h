@@ -21,6 +21,8 @@ struct Range {
 class Split {
  public:
   Split(Range whole, int chunks);
+  /// Chunks of these sizes instead.
+  explicit Split(const std::vector<size_t>& sizes);
   Range chunk(int index) const { return chunks(index, index + 1); }
   /// Chunks `from` to `to - 1`.
   Range chunks(int from, int to) const;
@@ -29,6 +31,7 @@ class Split {
   size_t begin(int index) const;
   Range whole_;
   size_t chunks_;
+  std::vector<size_t> ends_;  // of unequal chunks
 };
 
 /// The chunk that member `index` of `chunks` owns after a reduce-scatter and brings to an
@@ -57,8 +60,9 @@ struct Round {
   Range settled;
 
   void add(Transfer::Kind kind, int peer, Range range) {
-    // Nothing to send, no message.
-    if (range.count > 0) transfers.push_back({kind, peer, range.first, range.count});
+    if (range.count == 0) return;  // no message
+    if (transfers.empty()) transfers.reserve(2);
+    transfers.push_back({kind, peer, range.first, range.count});
   }
   void send(int peer, Range range) { add(Transfer::Kind::send, peer, range); }
   void receive(int peer, Range range) { add(Transfer::Kind::receive, peer, range); }
@@ -88,17 +92,20 @@ Plan plan_all_reduce(Algorithm algorithm, int member, const Group& group, size_t
 Cost cost_all_reduce(Algorithm algorithm, int member, const Group& group, size_t elements,
                      size_t element_bytes = 4);
 
-/// Afterwards each member has the sum of its own chunk_of; the rest is not defined. By ring, or by
-/// halving when the members are a power of two.
+/// Afterwards each member has the sum of its own chunk_of; the rest is not defined. By ring or
+/// halving.
 Plan plan_reduce_scatter(Algorithm algorithm, int member, const Group& group, size_t elements);
 Cost cost_reduce_scatter(Algorithm algorithm, int member, const Group& group, size_t elements,
                          size_t element_bytes = 4);
 
-/// Each member's own chunk_of goes to all. By ring, or by doubling when the members are a power of
-/// two.
+/// Each member's own chunk_of goes to all. By ring or doubling.
 Plan plan_all_gather(Algorithm algorithm, int member, const Group& group, size_t elements);
 Cost cost_all_gather(Algorithm algorithm, int member, const Group& group, size_t elements,
                      size_t element_bytes = 4);
+
+/// Each member brings its own number of elements; they follow each other. By ring.
+Plan plan_all_gather(int member, const std::vector<size_t>& sizes);
+Cost cost_all_gather(int member, const std::vector<size_t>& sizes, size_t element_bytes);
 
 /// By tree in one piece, by ring as a chain through which `pieces` follow each other.
 Plan plan_broadcast(Algorithm algorithm, int member, int members, int root, size_t elements,

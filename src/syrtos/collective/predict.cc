@@ -1,5 +1,6 @@
 #include "syrtos/collective/predict.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "syrtos/base/error.h"
@@ -23,19 +24,18 @@ double ring(int members, LinkSpeed link, double bytes) {
   return 2 * (members - 1) * crossing(link, bytes / members);
 }
 
-/// Partners nearer than the ranks of a host are within it; farther ones share its link.
+/// With a power of two, partners nearer than the ranks of a host are within it and farther ones
+/// share its link. Otherwise ranks send t ahead, and so many of a host's send to another one.
 double halving_doubling(const Cluster& cluster, double bytes) {
-  const int p = static_cast<int>(std::bit_floor(static_cast<unsigned>(cluster.ranks)));
-  const int sharing = cluster.most();
+  const int n = cluster.ranks;
+  const bool pairs = std::has_single_bit(static_cast<unsigned>(n));
   double seconds = 0;
-  for (int d = 1; d < p; d *= 2) {
-    const double sent = bytes * d / p;
-    seconds += 2 * (d < sharing ? crossing(cluster.within, sent)
-                                : crossing(cluster.between, sent * sharing));
-  }
-  // The surplus folds in, next to its partner.
-  if (p < cluster.ranks) {
-    seconds += 2 * crossing(sharing > 1 ? cluster.within : cluster.between, bytes);
+  for (int s = n; s > 1; s = (s + 1) / 2) {
+    const int t = (s + 1) / 2;
+    const double sent = bytes * (s - t) / n;
+    const bool within = cluster.hosts == 1 || (pairs && t < cluster.most());
+    seconds += 2 * (within ? crossing(cluster.within, sent)
+                           : crossing(cluster.between, sent * std::min(t, cluster.most())));
   }
   return seconds;
 }
@@ -52,9 +52,8 @@ double hierarchical(const Cluster& cluster, double bytes) {
   const double within =
       2 * (cluster.most() - 1) * crossing(cluster.within, bytes / cluster.fewest());
   // The carriers of a host share its link, and the buffer.
-  const auto hosts = static_cast<unsigned>(cluster.hosts);
-  if (!std::has_single_bit(hosts)) return within + ring(cluster.hosts, cluster.between, bytes);
-  return within + 2 * std::countr_zero(hosts) * cluster.between.latency_s +
+  const int rounds = std::bit_width(static_cast<unsigned>(cluster.hosts - 1));
+  return within + 2 * rounds * cluster.between.latency_s +
          2 * bytes * (cluster.hosts - 1) / cluster.hosts / cluster.between.bytes_per_s;
 }
 
@@ -90,7 +89,8 @@ Algorithm choose(int ranks, int hosts, size_t bytes, LinkSpeed link, LinkSpeed w
   for (const Algorithm other :
        {Algorithm::halving_doubling, Algorithm::tree, Algorithm::hierarchical}) {
     const double seconds = predicted_seconds(other, ranks, hosts, bytes, link, within);
-    if (seconds < least) {
+    // What differs by rounding alone is equal, and then the simpler one comes first.
+    if (seconds < least * (1 - 1e-9)) {
       least = seconds;
       best = other;
     }

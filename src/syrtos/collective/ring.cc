@@ -36,8 +36,7 @@ Cost all_but(const Split& split, int n, int chunk) {
   const Range left_out = split.chunk(chunk);
   const size_t elements = split.chunks(0, n).count;
   size_t filled = 0;
-  // Only the last chunks can be empty.
-  for (int c = 0; c < n && split.chunk(c).count > 0; ++c) ++filled;
+  for (int c = 0; c < n; ++c) filled += split.chunk(c).count > 0 ? 1 : 0;
   return {filled - (left_out.count > 0 ? 1 : 0), elements - left_out.count,
           static_cast<size_t>(n - 1)};
 }
