@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <deque>
 #include <limits>
-#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "syrtos/world/sim/network.h"
@@ -76,7 +76,8 @@ struct Lane {
 };
 
 /// The way from one rank to another. One message flows at a time: the first of those with the
-/// highest priority. A higher one interrupts it; what has left has left.
+/// highest priority, though none before those that were sent earlier in its lane. A higher one
+/// interrupts it; what has left has left.
 class Channel final : public Flow {
  public:
   Channel(Simulation& simulation, SimWorld& from, SimWorld& to);
@@ -122,7 +123,8 @@ class Channel final : public Flow {
   bool cut_ = false;
   Parcel* sending_ = nullptr;  // the first of the queue, when the network lets it
   ParcelList<&Parcel::in_queue> queue_;
-  std::deque<Lane> lanes_;
+  std::deque<Lane> lanes_;  // as they came to be
+  std::unordered_map<uint32_t, Lane*> lane_of_key_;
   Lane* latest_ = nullptr;
   double last_arrival_ = 0;
   Closing closing_{*this};
