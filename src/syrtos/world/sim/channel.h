@@ -39,27 +39,27 @@ struct Parcel final : SimEvent {
   ParcelLinks in_queue = {};
 };
 
-template <ParcelLinks Parcel::*kLinks>
+template <ParcelLinks Parcel::*Links>
 class ParcelList {
  public:
   bool empty() const { return first_ == nullptr; }
   Parcel* first() const { return first_; }
   Parcel* last() const { return last_; }
-  static Parcel* before(const Parcel& parcel) { return (parcel.*kLinks).previous; }
+  static Parcel* before(const Parcel& parcel) { return (parcel.*Links).previous; }
 
   /// Behind `place`, or first of all.
   void insert(Parcel& parcel, Parcel* place) {
-    Parcel*& from_left = place != nullptr ? (place->*kLinks).next : first_;
-    Parcel*& from_right = from_left != nullptr ? (from_left->*kLinks).previous : last_;
-    parcel.*kLinks = {place, from_left};
+    Parcel*& from_left = place != nullptr ? (place->*Links).next : first_;
+    Parcel*& from_right = from_left != nullptr ? (from_left->*Links).previous : last_;
+    parcel.*Links = {place, from_left};
     from_right = &parcel;
     from_left = &parcel;
   }
   void erase(Parcel& parcel) {
-    const auto [previous, next] = parcel.*kLinks;
-    (previous != nullptr ? (previous->*kLinks).next : first_) = next;
-    (next != nullptr ? (next->*kLinks).previous : last_) = previous;
-    parcel.*kLinks = {};
+    const auto [previous, next] = parcel.*Links;
+    (previous != nullptr ? (previous->*Links).next : first_) = next;
+    (next != nullptr ? (next->*Links).previous : last_) = previous;
+    parcel.*Links = {};
   }
 
  private:
