@@ -91,6 +91,25 @@ TEST(SimFaults, ADelayedMessageOfACrashedRankComesBeforeItsLoss) {
   EXPECT_DOUBLE_EQ(outcomes.to_it.at, 1.75);
 }
 
+Task<> lose_rank_1(World& world, SimCluster& cluster, Outcome& outcome) {
+  if (world.rank() == 1) co_await world.sleep(100);
+  co_await world.sleep(2);
+  cluster.lose(1);
+  EXPECT_FALSE(world.is_lost(1));  // the news is on its way
+  co_await note_outcome(world, recv_size(world, 1, tag_of(0), 10), outcome);
+}
+
+TEST(SimFaults, ARankCanBeLostByHand) {
+  SimCluster cluster(slow_cluster(2));
+  Outcome outcome;
+  const auto errors =
+      cluster.run([&](World& world) { return lose_rank_1(world, cluster, outcome); });
+  EXPECT_EQ(errors[0], nullptr);
+  EXPECT_THROW(std::rethrow_exception(errors[1]), PeerLost);
+  EXPECT_EQ(outcome.error, "lost");
+  EXPECT_DOUBLE_EQ(outcome.at, 2.5);
+}
+
 SimOptions partitioned(double from, double until) {
   SimOptions options = slow_cluster(4);
   options.faults.partitions = {{.hosts = {0, 2}, .from = from, .until = until}};

@@ -19,13 +19,13 @@ Channel::Channel(Simulation& simulation, SimWorld& from, SimWorld& to)
   simulation.route(*this, from.host_index(), to.host_index());
 }
 
-/// A program has few lanes and uses one of them for a while.
+/// Most messages follow another one of their lane.
 Lane& Channel::lane(uint32_t key) {
   if (latest_ != nullptr && latest_->key == key) return *latest_;
-  const auto found =
-      std::find_if(lanes_.begin(), lanes_.end(), [=](const Lane& lane) { return lane.key == key; });
-  latest_ = found != lanes_.end() ? &*found : &lanes_.emplace_back(key);
-  return *latest_;
+  Lane*& lane = lane_of_key_[key];
+  if (lane == nullptr) lane = &lanes_.emplace_back(key);
+  latest_ = lane;
+  return *lane;
 }
 
 void Channel::send(Message& message) {
@@ -38,7 +38,12 @@ void Channel::send(Message& message) {
   parcel.bytes = message.bytes();
   parcel.priority = message.priority;
   parcel.left = static_cast<double>(parcel.bytes) + simulation_.options.message_overhead_bytes;
-  parcel.lane->parcels.insert(parcel, parcel.lane->parcels.last());
+  Parcel* before = parcel.lane->parcels.last();
+  // Whatever its priority, it overtakes nothing of its own lane.
+  if (before != nullptr && before->send != nullptr) {
+    parcel.priority = std::min(parcel.priority, before->priority);
+  }
+  parcel.lane->parcels.insert(parcel, before);
   message.state = &parcel;
   if (within_rank()) {
     leave(parcel);
@@ -108,7 +113,7 @@ void Channel::arrive(Parcel& parcel) {
   deliver(*parcel.lane);
 }
 
-/// Messages that arrive before an earlier one of their lane wait for it.
+/// A message that arrives before an earlier one of its lane, which was delayed, waits for it.
 void Channel::deliver(Lane& lane) {
   while (!lane.parcels.empty() && lane.parcels.first()->arrived && !lane.recvs.empty()) {
     Parcel& parcel = *lane.parcels.first();

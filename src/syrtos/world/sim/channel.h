@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <deque>
 #include <limits>
-#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "syrtos/world/sim/network.h"
@@ -39,27 +39,27 @@ struct Parcel final : SimEvent {
   ParcelLinks in_queue = {};
 };
 
-template <ParcelLinks Parcel::*kLinks>
+template <ParcelLinks Parcel::*Links>
 class ParcelList {
  public:
   bool empty() const { return first_ == nullptr; }
   Parcel* first() const { return first_; }
   Parcel* last() const { return last_; }
-  static Parcel* before(const Parcel& parcel) { return (parcel.*kLinks).previous; }
+  static Parcel* before(const Parcel& parcel) { return (parcel.*Links).previous; }
 
   /// Behind `place`, or first of all.
   void insert(Parcel& parcel, Parcel* place) {
-    Parcel*& from_left = place != nullptr ? (place->*kLinks).next : first_;
-    Parcel*& from_right = from_left != nullptr ? (from_left->*kLinks).previous : last_;
-    parcel.*kLinks = {place, from_left};
+    Parcel*& from_left = place != nullptr ? (place->*Links).next : first_;
+    Parcel*& from_right = from_left != nullptr ? (from_left->*Links).previous : last_;
+    parcel.*Links = {place, from_left};
     from_right = &parcel;
     from_left = &parcel;
   }
   void erase(Parcel& parcel) {
-    const auto [previous, next] = parcel.*kLinks;
-    (previous != nullptr ? (previous->*kLinks).next : first_) = next;
-    (next != nullptr ? (next->*kLinks).previous : last_) = previous;
-    parcel.*kLinks = {};
+    const auto [previous, next] = parcel.*Links;
+    (previous != nullptr ? (previous->*Links).next : first_) = next;
+    (next != nullptr ? (next->*Links).previous : last_) = previous;
+    parcel.*Links = {};
   }
 
  private:
@@ -76,7 +76,8 @@ struct Lane {
 };
 
 /// The way from one rank to another. One message flows at a time: the first of those with the
-/// highest priority. A higher one interrupts it; what has left has left.
+/// highest priority, though none before those that were sent earlier in its lane. A higher one
+/// interrupts it; what has left has left.
 class Channel final : public Flow {
  public:
   Channel(Simulation& simulation, SimWorld& from, SimWorld& to);
@@ -122,7 +123,8 @@ class Channel final : public Flow {
   bool cut_ = false;
   Parcel* sending_ = nullptr;  // the first of the queue, when the network lets it
   ParcelList<&Parcel::in_queue> queue_;
-  std::deque<Lane> lanes_;
+  std::deque<Lane> lanes_;  // as they came to be
+  std::unordered_map<uint32_t, Lane*> lane_of_key_;
   Lane* latest_ = nullptr;
   double last_arrival_ = 0;
   Closing closing_{*this};

@@ -11,10 +11,8 @@ namespace syrtos::world {
 /// Something that happens at a moment of virtual time.
 class SimEvent : public Timer {
  public:
+  virtual ~SimEvent() = default;
   virtual void fire() = 0;
-
- protected:
-  ~SimEvent() = default;
 };
 
 class Network;
@@ -33,7 +31,6 @@ class Flow : public SimEvent {
 
  protected:
   explicit Flow(Network& network) : network_(network) {}
-  ~Flow() = default;
 
  private:
   friend class Network;

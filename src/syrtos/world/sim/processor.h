@@ -15,9 +15,6 @@ class Job : public SimEvent {
   virtual void done() = 0;
   bool active() const { return processor_ != nullptr; }
 
- protected:
-  ~Job() = default;
-
  private:
   friend class Processor;
   void fire() override;
