@@ -1,0 +1,77 @@
+#pragma once
+
+#include <deque>
+#include <list>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "syrtos/world/tcp/connection.h"
+#include "syrtos/world/tcp/inbox.h"
+
+namespace syrtos::world::tcp {
+
+/// A message that is being sent.
+struct Outgoing {
+  Message* message = nullptr;
+  size_t assigned = 0;  ///< bytes that went into frames
+  size_t frames = 0;    ///< that are being written
+  bool all_assigned = false;
+  std::list<Outgoing>::iterator place;
+};
+
+/// Another rank: the messages that wait to be sent to it, the connections that take them frame by
+/// frame, and what came from it.
+class Peer {
+ public:
+  Peer(TcpWorld& world, Rank rank, std::vector<Descriptor> sockets);
+
+  void send(Message& message);
+  void recv(Message& message) { inbox_.post(message); }
+  void abandon(Message& message);
+
+  bool lost() const { return !lost_.empty(); }
+  void lose(const std::string& why);
+  std::deque<Connection>& connections() { return connections_; }
+  Inbox& inbox() { return inbox_; }
+
+  /// True when there may be more to do at once.
+  bool pump();
+  /// Shows that we are alive and looks whether it is. `grace` is time in which we did not look.
+  void beat(double now, double lost_after, double grace);
+  void say_good_bye(bool failed);
+  /// Everything was written and has arrived there.
+  bool settled() const;
+
+  // For its connections.
+  bool next_frame(OutFrame& frame);
+  void written(Outgoing& message, size_t bytes);
+  void note_sent() { sent_ = true; }
+  void note_heard() { heard_ = true; }
+  bool control(const FrameHeader& frame);
+  /// A connection ended without a good-bye.
+  void broken(const std::string& why);
+
+ private:
+  void finish(Outgoing& message);
+  void kick();
+  void say(const FrameHeader& frame);
+
+  TcpWorld& world_;
+  const Rank rank_;
+  Inbox inbox_;
+  std::deque<Connection> connections_;
+  std::list<Outgoing> outgoing_;
+  std::vector<Outgoing*> queue_;  // of those that still have bytes to assign: urgent ones first
+  std::unordered_map<uint32_t, uint64_t> sequences_;  // by lane
+  std::string lost_;                                  // why
+  std::string good_bye_;                              // what it said
+  size_t good_byes_ = 0;
+  bool breaking_ = false;
+  bool sent_ = false;   // something since the last beat
+  bool heard_ = false;  // something since the last beat
+  double heard_at_;
+};
+
+}  // namespace syrtos::world::tcp
