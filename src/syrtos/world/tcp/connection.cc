@@ -59,7 +59,7 @@ void Connection::detach(const Outgoing& message) {
 bool Connection::pump() {
   if (!closed_ && readable_) read();
   if (!closed_ && writable_) write();
-  return !closed_ && (readable_ || (writable_ && !batch_.empty()));
+  return !closed_ && (readable_ || (writable_ && (!flushed() || peer_.has_frames())));
 }
 
 void Connection::fill_batch() {

@@ -45,6 +45,7 @@ class Peer {
   bool settled() const;
 
   // For its connections.
+  bool has_frames() const { return !queue_.empty(); }
   bool next_frame(OutFrame& frame);
   void written(Outgoing& message, size_t bytes);
   void note_sent() { sent_ = true; }
