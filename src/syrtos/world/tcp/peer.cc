@@ -150,7 +150,7 @@ void Peer::beat(double now, double lost_after, double grace) {
   if (lost()) return;
   heard_at_ = heard_ ? now : heard_at_ + grace;
   heard_ = false;
-  if (now - heard_at_ > lost_after) return lose(fmt::format("silent for {:.0f} s", lost_after));
+  if (now - heard_at_ > lost_after) return lose(fmt::format("silent for {:g} s", lost_after));
   if (!sent_ && connections_.front().flushed()) {
     FrameHeader frame;
     frame.type = FrameType::heartbeat;
