@@ -93,7 +93,8 @@ class RawRank {
     return frame;
   }
 
-  void close() { socket_.close(); }
+  /// Everything that was written arrives, then the end.
+  void close() { shutdown(socket_.get(), SHUT_WR); }
 
   /// What rank 0 threw.
   std::exception_ptr finish() {

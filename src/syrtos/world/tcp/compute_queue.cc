@@ -33,6 +33,11 @@ void ComputeQueue::collect() {
   }
 }
 
+bool ComputeQueue::busy() {
+  const std::lock_guard lock(mutex_);
+  return !running_.empty() || !waiting_.empty();
+}
+
 void ComputeQueue::close() {
   {
     const std::lock_guard lock(mutex_);

@@ -23,6 +23,7 @@ class ComputeQueue {
   /// Finishes what was done.
   void collect();
   void close();
+  bool busy();
 
   /// The computing thread: works until close().
   void serve();

@@ -22,6 +22,10 @@ constexpr size_t kMostDrained = 256 * 1024 * 1024;
 constexpr size_t kBatchBytes = 64 * 1024;
 constexpr size_t kBatchFrames = 16;
 
+std::string loss_text(int error) {
+  return error == ECONNRESET || error == EPIPE ? "connection closed" : error_text(error);
+}
+
 bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
 }  // namespace
@@ -31,6 +35,10 @@ Connection::Connection(Peer& peer, Descriptor socket)
       socket_(std::move(socket)),
       stage_(std::make_unique_for_overwrite<std::byte[]>(kStageBytes)) {}
 
+Connection::Connection(Peer& peer, RingStream ring) : Connection(peer, Descriptor()) {
+  ring_ = ring;
+}
+
 void Connection::close() {
   closed_ = true;
   batch_.clear();
@@ -39,10 +47,11 @@ void Connection::close() {
   socket_.close();
 }
 
-int Connection::unacknowledged() const {
+size_t Connection::unacknowledged() const {
+  if (ring_) return ring_->unread();
   int bytes = 0;
   if (closed_ || ioctl(socket_.get(), SIOCOUTQ, &bytes) != 0) return 0;
-  return bytes;
+  return static_cast<size_t>(bytes);
 }
 
 void Connection::detach(const Outgoing& message) {
@@ -57,9 +66,14 @@ void Connection::detach(const Outgoing& message) {
 }
 
 bool Connection::pump() {
+  if (ring_) {
+    readable_ = ring_->readable();
+    writable_ = ring_->writable();
+  }
   if (!closed_ && readable_) read();
   if (!closed_ && writable_) write();
-  return !closed_ && (readable_ || (writable_ && (!flushed() || peer_.has_frames())));
+  return !closed_ &&
+         (readable_ || (writable_ && (!flushed() || (carries_data_ && peer_.has_frames()))));
 }
 
 void Connection::fill_batch() {
@@ -70,7 +84,8 @@ void Connection::fill_batch() {
     control_.pop_front();
   }
   OutFrame frame;
-  while (bytes < kBatchBytes && batch_.size() < kBatchFrames && peer_.next_frame(frame)) {
+  while (carries_data_ && bytes < kBatchBytes && batch_.size() < kBatchFrames &&
+         peer_.next_frame(frame)) {
     bytes += frame.header.bytes;
     batch_.push_back(std::move(frame));
   }
@@ -94,19 +109,28 @@ void Connection::write() {
       add(&frame.header, sizeof(FrameHeader));
       add(frame.data, frame.header.bytes);
     }
-    msghdr message{};
-    message.msg_iov = parts.data();
-    message.msg_iovlen = count;
-    const ssize_t sent = sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t sent = write_some(parts.data(), count);
     if (sent < 0) {
       if (errno == EINTR) continue;
       writable_ = false;
-      if (!would_block(errno)) peer_.broken(error_text(errno));
+      if (!would_block(errno)) peer_.broken(loss_text(errno));
       return;
     }
     moved += static_cast<size_t>(sent);
     advance(static_cast<size_t>(sent));
   }
+}
+
+ssize_t Connection::write_some(const iovec* parts, size_t count) {
+  if (ring_) {
+    const size_t written = ring_->write(parts, count);
+    errno = EAGAIN;
+    return written > 0 ? static_cast<ssize_t>(written) : -1;
+  }
+  msghdr message{};
+  message.msg_iov = const_cast<iovec*>(parts);
+  message.msg_iovlen = count;
+  return sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 void Connection::advance(size_t written) {
@@ -140,7 +164,7 @@ void Connection::read() {
     }
     if (got <= 0) {
       readable_ = false;
-      return peer_.broken(got == 0 ? "connection closed" : error_text(errno));
+      return peer_.broken(got == 0 ? "connection closed" : loss_text(errno));
     }
     peer_.note_heard();
     moved += static_cast<size_t>(got);
@@ -173,7 +197,16 @@ ssize_t Connection::read_some() {
   } else {
     add(stage_.get() + end_, kPeek);
   }
-  const ssize_t got = readv(socket_.get(), parts.data(), count);
+  ssize_t got = 0;
+  if (ring_) {
+    got = static_cast<ssize_t>(ring_->read(parts.data(), static_cast<size_t>(count)));
+    if (got == 0) {
+      errno = EAGAIN;
+      return -1;
+    }
+  } else {
+    got = readv(socket_.get(), parts.data(), count);
+  }
   if (got > 0) {
     const size_t to_place = std::min(static_cast<size_t>(got), direct);
     left_ -= to_place;

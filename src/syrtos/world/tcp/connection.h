@@ -4,9 +4,11 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "syrtos/world/tcp/frame.h"
+#include "syrtos/world/tcp/ring.h"
 #include "syrtos/world/tcp/socket.h"
 
 namespace syrtos::world::tcp {
@@ -28,8 +30,13 @@ struct OutFrame {
 class Connection {
  public:
   Connection(Peer& peer, Descriptor socket);
+  /// Over memory; only one side of it knows when the other one is gone.
+  Connection(Peer& peer, RingStream ring);
 
   int descriptor() const { return socket_.get(); }
+  RingStream* ring() { return ring_ ? &*ring_ : nullptr; }
+  /// False: it carries control frames only.
+  void set_carries_data(bool carries) { carries_data_ = carries; }
   bool closed() const { return closed_; }
   void close();
 
@@ -44,7 +51,7 @@ class Connection {
   bool idle() const { return writable_ && !closed_ && batch_.empty(); }
   bool flushed() const { return batch_.empty() && control_.empty(); }
   /// Bytes that the other side has not acknowledged.
-  int unacknowledged() const;
+  size_t unacknowledged() const;
   /// What is left of the message's frames goes on from a copy.
   void detach(const Outgoing& message);
 
@@ -56,6 +63,7 @@ class Connection {
 
  private:
   void fill_batch();
+  ssize_t write_some(const iovec* parts, size_t count);
   void advance(size_t written);
   void read();
   /// Takes what is in the stage; false when the connection is over.
@@ -66,6 +74,8 @@ class Connection {
 
   Peer& peer_;
   Descriptor socket_;
+  std::optional<RingStream> ring_;
+  bool carries_data_ = true;
   bool closed_ = false;
   bool readable_ = false;
   bool writable_ = true;

@@ -15,7 +15,7 @@ struct Handshake::Hello {
   uint32_t size = 0;
   uint32_t connections = 0;
   uint32_t to = 0;
-  uint32_t unused = 0;
+  uint32_t shared_memory = 0;
   Nonce nonce{};
 };
 
@@ -39,6 +39,7 @@ Handshake Handshake::connecting(const TcpOptions& options, Rank peer, int index,
   hello.size = static_cast<uint32_t>(options.members.size());
   hello.connections = static_cast<uint32_t>(options.connections);
   hello.to = static_cast<uint32_t>(peer);
+  hello.shared_memory = options.shared_memory ? 1 : 0;
   hello.nonce = random_nonce();
   std::memcpy(handshake.hello_.data(), &hello, sizeof(hello));
   return handshake;
@@ -117,7 +118,8 @@ Handshake::State Handshake::take_hello() {
   if (std::memcmp(hello.magic, Hello().magic, sizeof(hello.magic)) != 0) return fail("a stranger");
   if (hello.to != mine || hello.size != size || hello.rank <= mine || hello.rank >= size ||
       hello.connections != static_cast<uint32_t>(options_->connections) ||
-      hello.index >= hello.connections) {
+      hello.index >= hello.connections ||
+      hello.shared_memory != (options_->shared_memory ? 1U : 0U)) {
     return fail("a rank of another run");
   }
   peer_ = static_cast<Rank>(hello.rank);

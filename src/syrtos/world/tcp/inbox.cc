@@ -35,6 +35,10 @@ void Inbox::abandon(Message& recv) {
   incoming.recv = nullptr;
   incoming.unwanted = true;
   incoming.kept.reset();
+  if (incoming.offered) {
+    give_back(incoming);
+    finish(lanes_[incoming.lane], incoming);
+  }
 }
 
 Incoming* Inbox::find(const FrameHeader& frame) {
@@ -82,8 +86,14 @@ void Inbox::end(Incoming& incoming, size_t bytes) {
 
 bool Inbox::withdraw(const FrameHeader& frame) {
   if (frame.bytes != 0 || frame.total > kMostBytes || frame.offset > frame.total) return false;
+  // It may have been taken when its sender gave it up.
+  if (frame.sequence < lanes_[frame.lane].next &&
+      !lanes_[frame.lane].arrived.contains(frame.sequence)) {
+    return true;
+  }
   Incoming* incoming = find(frame);
   if (incoming == nullptr || incoming->withdrawn || frame.offset < incoming->received) return false;
+  if (incoming->offered) give_back(*incoming);
   incoming->withdrawn = true;
   incoming->expected = frame.offset;
   incoming->kept.reset();
@@ -102,6 +112,33 @@ bool Inbox::withdraw(const FrameHeader& frame) {
     finish(lane, *incoming);
   }
   return true;
+}
+
+bool Inbox::offer(const FrameHeader& frame) {
+  if (frame.bytes != 0 || frame.total > kMostBytes || frame.total == 0) return false;
+  Incoming* incoming = find(frame);
+  if (incoming == nullptr || incoming->offered || incoming->received > 0) return false;
+  incoming->offered = Offered::of(frame.offset);
+  if (incoming->unwanted) give_back(*incoming);
+  match(lanes_[frame.lane]);
+  return true;
+}
+
+void Inbox::take(Incoming& incoming, bool complete) {
+  if (!complete) {
+    std::erase(to_take_, &incoming);
+    return;
+  }
+  give_back(incoming);
+  end(incoming, incoming.total);
+}
+
+/// Its sender can have the memory back. What is unwanted counts as received.
+void Inbox::give_back(Incoming& incoming) {
+  std::erase(to_take_, &incoming);
+  given_back_.push_back(incoming.offered->slot);
+  incoming.offered.reset();
+  if (incoming.unwanted) incoming.received = incoming.expected;
 }
 
 /// Gives the lane's next messages to those who wait.
@@ -128,10 +165,12 @@ void Inbox::bind(Lane& lane, Incoming& incoming, Message& recv) {
     recv.fail(world_.mismatch(recv, found, incoming.total));
     incoming.unwanted = true;
     incoming.kept.reset();
+    if (incoming.offered) give_back(incoming);
   } else {
     incoming.recv = &recv;
     recv.state = &incoming;
     recv.moved = incoming.received;
+    if (incoming.offered) to_take_.push_back(&incoming);
   }
   // A message without bytes is complete before its only frame has ended.
   if (incoming.complete() && (incoming.kept || incoming.unwanted || incoming.total == 0)) {
@@ -153,6 +192,8 @@ void Inbox::finish(Lane& lane, Incoming& incoming) {
 
 void Inbox::lose(const std::string& why) {
   lost_ = why;
+  to_take_.clear();
+  given_back_.clear();
   const auto fail = [&](Message& recv) {
     recv.state = nullptr;
     recv.fail(world_.peer_lost(recv, why));

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "syrtos/world/tcp/frame.h"
 #include "syrtos/world/waiter.h"
@@ -26,6 +29,8 @@ struct Incoming {
   bool withdrawn = false;
   bool unwanted = false;              ///< what comes is thrown away
   Message* recv = nullptr;            ///< whom it is for, once that is known
+  std::optional<Offered> offered;     ///< when it is to be taken from the sender's memory
+  size_t taken = 0;                   ///< of that
   std::unique_ptr<std::byte[]> kept;  ///< when bytes came before the recv
 
   bool complete() const { return received == expected; }
@@ -48,6 +53,15 @@ class Inbox {
   void end(Incoming& incoming, size_t bytes);
   bool withdraw(const FrameHeader& frame);
 
+  /// A message that can be taken from its sender's memory.
+  bool offer(const FrameHeader& frame);
+  /// The next one that somebody waits for; null when there is none.
+  Incoming* to_take() const { return to_take_.empty() ? nullptr : to_take_.front(); }
+  /// It is in its place, or `complete` is false: it is being withdrawn.
+  void take(Incoming& incoming, bool complete);
+  /// Slots that their sender can use again.
+  std::vector<uint64_t>& given_back() { return given_back_; }
+
   /// Nothing more comes. Messages that are complete can still be received.
   void lose(const std::string& why);
   /// The world is about to end: nobody will receive.
@@ -64,12 +78,15 @@ class Inbox {
   void match(Lane& lane);
   void bind(Lane& lane, Incoming& incoming, Message& recv);
   void finish(Lane& lane, Incoming& incoming);
+  void give_back(Incoming& incoming);
 
   TcpWorld& world_;
   const Rank peer_;
   std::unordered_map<uint32_t, Lane> lanes_;
   std::string lost_;  // why
   bool closed_ = false;
+  std::deque<Incoming*> to_take_;
+  std::vector<uint64_t> given_back_;
 };
 
 }  // namespace syrtos::world::tcp

@@ -13,6 +13,12 @@
 
 namespace syrtos::world {
 
+namespace {
+
+constexpr double kSpin = 50e-6;  // s
+
+}  // namespace
+
 void TcpWorld::work() {
   std::exception_ptr error;
   try {
@@ -88,12 +94,14 @@ void TcpWorld::step(double longest) {
   if (!scheduler_.timers.empty()) {
     timeout = std::min(timeout, scheduler_.timers.first().at() - now());
   }
-  take_events(more ? 0 : std::max(timeout, 0.0));
+  if (more || take_events(0) > 0 || spin()) timeout = 0;
+  if (timeout > 0 && !fall_asleep()) timeout = 0;
+  take_events(std::max(timeout, 0.0));
   expire_timers();
   if (now() >= next_beat_) beat();
 }
 
-void TcpWorld::take_events(double timeout) {
+int TcpWorld::take_events(double timeout) {
   std::array<epoll_event, 64> events;
   const timespec time{static_cast<time_t>(timeout),
                       static_cast<long>((timeout - std::floor(timeout)) * 1e9)};
@@ -101,6 +109,11 @@ void TcpWorld::take_events(double timeout) {
   if (count < 0 && errno == ENOSYS) {  // before Linux 5.11
     count = epoll_wait(epoll_.get(), events.data(), events.size(),
                        static_cast<int>(std::ceil(timeout * 1000)));
+  }
+  if (sharing_ > 0 && timeout > 0) {
+    for (const auto& peer : peers_) {
+      if (peer && peer->shares_memory()) peer->wake_up();
+    }
   }
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<size_t>(i)];
@@ -115,6 +128,27 @@ void TcpWorld::take_events(double timeout) {
     if ((event.events & EPOLLOUT) != 0) connection.set_writable();
     if ((event.events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) connection.set_ending();
   }
+  return count;
+}
+
+/// Looks a while for what comes over common memory: faster than being woken.
+bool TcpWorld::spin() {
+  if (!spins_ || compute_.busy()) return false;
+  const double until = now() + kSpin;
+  do {
+    for (const auto& peer : peers_) {
+      if (peer && peer->shares_memory() && !peer->lost() && peer->has_news()) return true;
+    }
+  } while (now() < until);
+  return false;
+}
+
+/// Whoever shares memory with us must wake us from now on; false when something has come.
+bool TcpWorld::fall_asleep() {
+  if (sharing_ == 0) return true;
+  return std::all_of(peers_.begin(), peers_.end(), [](const auto& peer) {
+    return !peer || !peer->shares_memory() || peer->lost() || peer->fall_asleep();
+  });
 }
 
 void TcpWorld::expire_timers() {
@@ -127,7 +161,7 @@ void TcpWorld::expire_timers() {
 
 void TcpWorld::beat() {
   const double time = now();
-  const double interval = std::min(options_.heartbeat, options_.lost_after / 4);
+  const double interval = beat_interval();
   // Silence counts only while we listened: this process may have been stopped meanwhile.
   const double grace = std::max(0.0, time - last_beat_ - 2 * interval);
   for (const auto& peer : peers_) {

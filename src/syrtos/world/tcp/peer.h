@@ -9,6 +9,7 @@
 
 #include "syrtos/world/tcp/connection.h"
 #include "syrtos/world/tcp/inbox.h"
+#include "syrtos/world/tcp/shared.h"
 
 namespace syrtos::world::tcp {
 
@@ -18,6 +19,7 @@ struct Outgoing {
   size_t assigned = 0;  ///< bytes that went into frames
   size_t frames = 0;    ///< that are being written
   bool all_assigned = false;
+  int slot = -1;  ///< of its offer
   std::list<Outgoing>::iterator place;
 };
 
@@ -25,7 +27,9 @@ struct Outgoing {
 /// frame, and what came from it.
 class Peer {
  public:
-  Peer(TcpWorld& world, Rank rank, std::vector<Descriptor> sockets);
+  /// Without common memory, everything goes over the sockets.
+  Peer(TcpWorld& world, Rank rank, std::vector<Descriptor> sockets,
+       std::unique_ptr<SharedMemory> shared);
 
   void send(Message& message);
   void recv(Message& message) { inbox_.post(message); }
@@ -38,6 +42,12 @@ class Peer {
 
   /// True when there may be more to do at once.
   bool pump();
+  bool shares_memory() const { return ring_ != nullptr; }
+  /// Something has come over common memory.
+  bool has_news() const { return ring_->readable(); }
+  /// Before this thread sleeps, and after; false when there is something to do after all.
+  bool fall_asleep();
+  void wake_up();
   /// Shows that we are alive and looks whether it is. `grace` is time in which we did not look.
   void beat(double now, double lost_after, double grace);
   void say_good_bye(bool failed);
@@ -57,12 +67,22 @@ class Peer {
  private:
   void finish(Outgoing& message);
   void kick();
-  void say(const FrameHeader& frame);
+  void say(Connection& connection, const FrameHeader& frame);
+  /// The one that carries data and small control frames.
+  Connection& lead() { return shared_ ? connections_.back() : connections_.front(); }
+  bool offer(Outgoing& outgoing, FrameHeader& frame);
+  bool taken(uint64_t slot);
+  bool take_some();
 
   TcpWorld& world_;
   const Rank rank_;
   Inbox inbox_;
   std::deque<Connection> connections_;
+  std::unique_ptr<SharedMemory> shared_;
+  RingStream* ring_ = nullptr;      // of the last connection
+  std::vector<Outgoing*> offered_;  // by slot: null after it was abandoned
+  std::vector<uint64_t> free_slots_;
+  std::unique_ptr<std::byte[]> scratch_;
   std::list<Outgoing> outgoing_;
   std::vector<Outgoing*> queue_;  // of those that still have bytes to assign: urgent ones first
   std::unordered_map<uint32_t, uint64_t> sequences_;  // by lane

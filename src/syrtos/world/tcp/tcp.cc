@@ -48,13 +48,24 @@ TcpWorld::TcpWorld(TcpOptions options, Listener listener)
     if (rank == this->rank()) continue;
     auto& of_peer = sockets[static_cast<size_t>(rank)];
     for (const Descriptor& socket : of_peer) tcp::prepare(socket.get(), options_.lost_after);
-    peers_.back() = std::make_unique<tcp::Peer>(*this, rank, std::move(of_peer));
+    // In order of rank on every rank, so that no two wait for each other.
+    std::unique_ptr<tcp::SharedMemory> shared;
+    if (options_.shared_memory && host(rank) == host(this->rank())) {
+      shared = tcp::SharedMemory::agree(of_peer.front().get(), rank < this->rank(),
+                                        options_.connect_timeout);
+    }
+    if (shared) ++sharing_;
+    peers_.back() = std::make_unique<tcp::Peer>(*this, rank, std::move(of_peer), std::move(shared));
     for (tcp::Connection& connection : peers_.back()->connections()) {
+      if (connection.ring() != nullptr) continue;
       watch(epoll_.get(), connection.descriptor(), EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
             &connection);
     }
   }
   last_beat_ = now();
+  next_beat_ = last_beat_ + beat_interval();
+  // Looking instead of sleeping must not take a core from another rank.
+  spins_ = sharing_ > 0 && sharing_ < static_cast<int>(std::thread::hardware_concurrency());
   thread_ = std::thread([this] { work(); });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <exception>
 #include <memory>
@@ -62,8 +63,11 @@ class TcpWorld final : public World {
   void say_good_bye(bool failed);
   void step(double longest);
   void expire_timers();
-  void take_events(double timeout);
+  int take_events(double timeout);
+  bool spin();
+  bool fall_asleep();
   void beat();
+  double beat_interval() const { return std::min(options_.heartbeat, options_.lost_after / 4); }
   struct Lane {
     WaitList sends;
     WaitList recvs;
@@ -78,6 +82,8 @@ class TcpWorld final : public World {
   std::vector<std::unique_ptr<tcp::Peer>> peers_;  // none for this rank
   std::unordered_map<uint32_t, Lane> to_self_;
   tcp::ComputeQueue compute_;
+  int sharing_ = 0;  // peers with common memory
+  bool spins_ = false;
   double next_beat_ = 0;
   double last_beat_ = 0;
 
