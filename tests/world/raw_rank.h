@@ -21,6 +21,7 @@ inline TcpOptions two_ranks(const Listener& first) {
   TcpOptions options;
   options.token = "secret";
   options.connections = 1;
+  options.connect_timeout = 60;
   options.members = {{"a", "127.0.0.1", first.port()}, {"b", "127.0.0.1", 1}};
   return options;
 }

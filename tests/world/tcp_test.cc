@@ -18,6 +18,7 @@ WorldKind kind(const std::string& name, int connections, bool shared_memory) {
   TcpOptions options;
   options.connections = connections;
   options.shared_memory = shared_memory;
+  options.lost_after = options.connect_timeout = 60;  // machines are slow at times
   return {name, [=](int ranks) { return std::make_unique<TcpCluster>(ranks, options); }};
 }
 
@@ -55,7 +56,7 @@ TEST(TcpMeeting, RanksThatDoNotComeAreNamed) {
   Listener listener("127.0.0.1");
   TcpOptions options = two_ranks(listener);
   options.members.push_back({"c", "127.0.0.1", 1});
-  options.connect_timeout = 0.05;
+  options.connect_timeout = 0.5;
   const std::string from_0 = failure_to_meet(options, std::move(listener));
   EXPECT_THAT(from_0, HasSubstr("rank 1 on b"));
   EXPECT_THAT(from_0, HasSubstr("rank 2 on c"));
@@ -69,7 +70,7 @@ TEST(TcpMeeting, RanksThatDoNotComeAreNamed) {
 TEST(TcpMeeting, ARankWithAnotherTokenIsRefused) {
   Listener listener("127.0.0.1");
   TcpOptions options = two_ranks(listener);
-  options.connect_timeout = 0.5;
+  options.connect_timeout = 2;
   TcpOptions other = options;
   other.rank = 1;
   other.token = "another";
@@ -254,6 +255,7 @@ TEST(TcpWorld, TheMessageAfterACancelledOneArrives) {
     TcpOptions options;
     options.connections = 1;
     options.shared_memory = shared_memory;
+    options.lost_after = 60;
     TcpCluster cluster(2, options);
     run_all(cluster, cancel_sends_between_worlds);
   }

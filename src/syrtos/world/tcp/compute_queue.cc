@@ -35,7 +35,7 @@ void ComputeQueue::collect() {
 
 bool ComputeQueue::busy() {
   const std::lock_guard lock(mutex_);
-  return !running_.empty() || !waiting_.empty();
+  return !running_.empty() || !waiting_.empty() || !done_.empty();
 }
 
 void ComputeQueue::close() {

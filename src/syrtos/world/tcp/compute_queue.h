@@ -23,6 +23,7 @@ class ComputeQueue {
   /// Finishes what was done.
   void collect();
   void close();
+  /// Something waits, runs or is to be collected.
   bool busy();
 
   /// The computing thread: works until close().

@@ -16,6 +16,8 @@ namespace syrtos::world {
 namespace {
 
 constexpr double kSpin = 50e-6;  // s
+constexpr int kLook = 64;        // at memory, between two questions to the kernel
+constexpr int kMostHurried = 16;
 
 }  // namespace
 
@@ -85,18 +87,24 @@ void TcpWorld::say_good_bye(bool failed) {
 
 /// Moves what can be moved, then waits for something to happen, not longer than so many seconds.
 void TcpWorld::step(double longest) {
-  bool more = !scheduler_.ready.empty();
+  bool more = false;
   for (const auto& peer : peers_) {
     if (peer && !peer->lost()) more = peer->pump() || more;
   }
-  more = more || !scheduler_.ready.empty();
-  double timeout = std::min(longest, next_beat_ - now());
-  if (!scheduler_.timers.empty()) {
-    timeout = std::min(timeout, scheduler_.timers.first().at() - now());
+  // Asking the kernel costs more than a small message: not each time that somebody can go on.
+  const bool hurry = !scheduler_.ready.empty() || (!more && spin());
+  if (hurry && ++hurried_ < kMostHurried) return;
+  hurried_ = 0;
+  const double time = now();
+  double timeout = 0;
+  if (!more && !hurry) {
+    timeout = std::min(longest, next_beat_ - time);
+    if (!scheduler_.timers.empty()) {
+      timeout = std::min(timeout, scheduler_.timers.first().at() - time);
+    }
+    if (timeout < 0 || !fall_asleep()) timeout = 0;
   }
-  if (more || take_events(0) > 0 || spin()) timeout = 0;
-  if (timeout > 0 && !fall_asleep()) timeout = 0;
-  take_events(std::max(timeout, 0.0));
+  take_events(timeout);
   expire_timers();
   if (now() >= next_beat_) beat();
 }
@@ -112,7 +120,7 @@ int TcpWorld::take_events(double timeout) {
   }
   if (sharing_ > 0 && timeout > 0) {
     for (const auto& peer : peers_) {
-      if (peer && peer->shares_memory()) peer->wake_up();
+      if (peer && peer->shares_memory() && !peer->lost()) peer->wake_up();
     }
   }
   for (int i = 0; i < count; ++i) {
@@ -135,11 +143,12 @@ int TcpWorld::take_events(double timeout) {
 bool TcpWorld::spin() {
   if (!spins_ || compute_.busy()) return false;
   const double until = now() + kSpin;
-  do {
+  for (int i = 1; i % kLook != 0 || now() < until; ++i) {
     for (const auto& peer : peers_) {
       if (peer && peer->shares_memory() && !peer->lost() && peer->has_news()) return true;
     }
-  } while (now() < until);
+    if (i % kLook == 0 && take_events(0) > 0) return true;
+  }
   return false;
 }
 

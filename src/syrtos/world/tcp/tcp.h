@@ -84,6 +84,7 @@ class TcpWorld final : public World {
   tcp::ComputeQueue compute_;
   int sharing_ = 0;  // peers with common memory
   bool spins_ = false;
+  int hurried_ = 0;  // times without asking the kernel
   double next_beat_ = 0;
   double last_beat_ = 0;
 
