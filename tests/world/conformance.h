@@ -1,6 +1,7 @@
 #pragma once
 
-// What every world must do, as tests over any maker of clusters: include this and instantiate
+// What every world must do, as tests (conformance_test.cc) over any maker of clusters: include this
+// and instantiate
 //   INSTANTIATE_TEST_SUITE_P(Local, WorldConformance, testing::Values(WorldKind{...}));
 
 #include <gtest/gtest.h>
@@ -104,20 +105,6 @@ inline Task<> pass_around(World& world, size_t elements, int rounds) {
   }
 }
 
-TEST_P(WorldConformance, MessagesGoAroundInEverySize) {
-  for (const size_t elements : {size_t{0}, size_t{1}, size_t{1000}, size_t{300'001}}) {
-    run_well(3, [&](World& world) { return pass_around(world, elements, 3); });
-  }
-}
-
-TEST_P(WorldConformance, LargeMessagesCrossInBothDirectionsAtOnce) {
-  run_well(2, [](World& world) { return pass_around(world, 4'000'000, 2); });
-}
-
-TEST_P(WorldConformance, ManySmallMessagesArrive) {
-  run_well(2, [](World& world) { return pass_around(world, 3, 2000); });
-}
-
 inline Task<> keep_order(World& world) {
   constexpr int kMessages = 50;
   if (world.rank() == 0) {
@@ -138,8 +125,6 @@ inline Task<> keep_order(World& world) {
   }
 }
 
-TEST_P(WorldConformance, MessagesOfOneLaneKeepTheirOrder) { run_well(2, keep_order); }
-
 inline Task<> cross_lanes(World& world) {
   if (world.rank() == 0) {
     std::vector<Started> sends;
@@ -153,12 +138,6 @@ inline Task<> cross_lanes(World& world) {
       co_await expect_values(world, 0, test_tag(other), ramp(100'000, other));
     }
   }
-}
-
-TEST_P(WorldConformance, LanesDoNotWaitForEachOther) { run_well(2, cross_lanes); }
-
-TEST_P(WorldConformance, ARankSendsToItself) {
-  run_well(1, [](World& world) { return pass_around(world, 1000, 3); });
 }
 
 inline Task<> land_in_every_way(World& world) {
@@ -181,10 +160,6 @@ inline Task<> land_in_every_way(World& world) {
   }
 }
 
-TEST_P(WorldConformance, MessagesAreStoredAddedAndWidenedAsTheyLand) {
-  run_well(2, land_in_every_way);
-}
-
 inline Task<> send_other_size(World& world) {
   if (world.rank() == 0) {
     co_await send_values(world, 1, test_tag(3, 7), ramp(10, 0));
@@ -194,14 +169,6 @@ inline Task<> send_other_size(World& world) {
   }
 }
 
-TEST_P(WorldConformance, AnotherSizeThanExpectedIsNamed) {
-  if (!GetParam().survives_losses) GTEST_SKIP() << "a failing rank ends all of them";
-  const auto errors = run(2, send_other_size);
-  EXPECT_TRUE(is_a<Mismatch>(errors[1])) << text_of(errors[1]);
-  EXPECT_NE(text_of(errors[1]).find("44 B"), std::string::npos) << text_of(errors[1]);
-  EXPECT_NE(text_of(errors[1]).find("40 B"), std::string::npos) << text_of(errors[1]);
-}
-
 inline Task<> send_other_round(World& world) {
   if (world.rank() == 0) {
     co_await send_values(world, 1, test_tag(3, 7), ramp(10, 0));
@@ -209,14 +176,6 @@ inline Task<> send_other_round(World& world) {
   } else {
     co_await expect_values(world, 0, test_tag(3, 8), ramp(10, 0));
   }
-}
-
-TEST_P(WorldConformance, AnotherRoundThanExpectedIsNamed) {
-  if (!GetParam().survives_losses) GTEST_SKIP() << "a failing rank ends all of them";
-  const auto errors = run(2, send_other_round);
-  EXPECT_TRUE(is_a<Mismatch>(errors[1])) << text_of(errors[1]);
-  EXPECT_NE(text_of(errors[1]).find("round 8"), std::string::npos) << text_of(errors[1]);
-  EXPECT_NE(text_of(errors[1]).find("round 7"), std::string::npos) << text_of(errors[1]);
 }
 
 inline Task<> fail_on_rank_1(World& world) {
@@ -229,16 +188,6 @@ inline Task<> fail_on_rank_1(World& world) {
   co_await expect_values(world, 1, test_tag(0), ramp(5, 1));
   std::vector<float> never(4);
   co_await world.recv(1, test_tag(1), target_of(never));
-}
-
-TEST_P(WorldConformance, ARankThatFailsIsLostToTheOthers) {
-  if (!GetParam().survives_losses) GTEST_SKIP() << "a failing rank ends all of them";
-  const auto errors = run(3, fail_on_rank_1);
-  EXPECT_EQ(text_of(errors[1]), "on purpose");
-  for (const size_t rank : {0, 2}) {
-    EXPECT_TRUE(is_a<PeerLost>(errors[rank])) << text_of(errors[rank]);
-    EXPECT_EQ(text_of(errors[rank]).find("rank 1 on "), 0U) << text_of(errors[rank]);
-  }
 }
 
 inline Task<> go_on_without_rank_1(World& world) {
@@ -258,13 +207,6 @@ inline Task<> go_on_without_rank_1(World& world) {
   co_await sending.join();
 }
 
-TEST_P(WorldConformance, TheOthersGoOnWithoutALostRank) {
-  if (!GetParam().survives_losses) GTEST_SKIP() << "a failing rank ends all of them";
-  const auto errors = run(3, go_on_without_rank_1);
-  EXPECT_EQ(text_of(errors[0]), "");
-  EXPECT_EQ(text_of(errors[2]), "");
-}
-
 inline Task<> receive_in_vain(World& world, Rank from) {
   std::vector<float> never(1000);
   co_await world.recv(from, test_tag(9), target_of(never));
@@ -278,8 +220,6 @@ inline Task<> cancel_a_wait(World& world) {
   }
   co_await pass_around(world, 1000, 2);
 }
-
-TEST_P(WorldConformance, ACancelledWaitLeavesNothingBehind) { run_well(2, cancel_a_wait); }
 
 inline Task<> wait_too_long(World& world) {
   if (world.rank() == 1) {
@@ -303,8 +243,6 @@ inline Task<> wait_too_long(World& world) {
   co_await send_values(world, 1, test_tag(1), ramp(1, 0));
 }
 
-TEST_P(WorldConformance, AWaitEndsAtItsDeadlineAndSaysForWhat) { run_well(2, wait_too_long); }
-
 inline Task<> sleep_then_note(World& world, double seconds, int id, std::vector<int>& order) {
   co_await world.sleep(seconds);
   order.push_back(id);
@@ -324,8 +262,6 @@ inline Task<> sleep_in_order(World& world) {
   EXPECT_GE(world.now() - start, 0.03);
 }
 
-TEST_P(WorldConformance, SleepersWakeInOrder) { run_well(2, sleep_in_order); }
-
 inline Task<> compute_something(World& world) {
   int done = 0;
   for (const Where where : {Where::pool, Where::here}) {
@@ -343,8 +279,6 @@ inline Task<> compute_something(World& world) {
   EXPECT_EQ(done, 2);
 }
 
-TEST_P(WorldConformance, WorkIsDoneAndItsErrorsComeBack) { run_well(2, compute_something); }
-
 inline Task<> count_traffic(World& world) {
   co_await pass_around(world, 250, 4);
   EXPECT_EQ(world.traffic().messages_sent, 4U);
@@ -352,7 +286,5 @@ inline Task<> count_traffic(World& world) {
   EXPECT_EQ(world.traffic().bytes_sent, 4000U);
   EXPECT_EQ(world.traffic().bytes_received, 4000U);
 }
-
-TEST_P(WorldConformance, TrafficIsCounted) { run_well(3, count_traffic); }
 
 }  // namespace syrtos::world

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <exception>
+#include <vector>
+
+#include "syrtos/world/cluster.h"
+#include "syrtos/world/tcp/tcp.h"
+
+namespace syrtos::world {
+
+/// Ranks in this process, each with its own threads, over the loopback interface. Every run makes
+/// new connections. Of the options, rank, members and token are set here.
+class TcpCluster final : public Cluster {
+ public:
+  explicit TcpCluster(int ranks, TcpOptions options = {}) : ranks_(ranks), options_(options) {}
+
+  int size() const override { return ranks_; }
+  std::vector<std::exception_ptr> run(const RankProgram& program) override;
+
+ private:
+  const int ranks_;
+  const TcpOptions options_;
+};
+
+}  // namespace syrtos::world

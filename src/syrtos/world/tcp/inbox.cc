@@ -1,0 +1,211 @@
+#include "syrtos/world/tcp/inbox.h"
+
+#include "syrtos/world/tcp/tcp.h"
+
+namespace syrtos::world::tcp {
+
+std::byte* Incoming::place(size_t offset) const {
+  if (unwanted) return nullptr;
+  if (kept) return kept.get() + offset;
+  if (recv == nullptr || recv->target.landing != Landing::store) return nullptr;
+  auto* data = static_cast<std::byte*>(recv->target.data);
+  return data == nullptr ? nullptr : data + offset;
+}
+
+void Incoming::land(size_t offset, const std::byte* data, size_t bytes) const {
+  if (recv != nullptr) world::land(recv->target, offset, data, bytes);
+}
+
+void Inbox::post(Message& recv) {
+  Lane& lane = lanes_[recv.tag.lane()];
+  lane.waiting.push(recv);
+  match(lane);
+  if (recv.linked() && recv.pending() && !lost_.empty()) {
+    recv.unlink();
+    recv.fail(world_.peer_lost(recv, lost_));
+  }
+}
+
+void Inbox::abandon(Message& recv) {
+  recv.unlink();
+  if (recv.state == nullptr) return;
+  // The rest of it is read and thrown away.
+  auto& incoming = *static_cast<Incoming*>(recv.state);
+  recv.state = nullptr;
+  incoming.recv = nullptr;
+  incoming.unwanted = true;
+  incoming.kept.reset();
+  if (incoming.offered) {
+    give_back(incoming);
+    finish(lanes_[incoming.lane], incoming);
+  }
+}
+
+Incoming* Inbox::find(const FrameHeader& frame) {
+  Lane& lane = lanes_[frame.lane];
+  const auto found = lane.arrived.find(frame.sequence);
+  if (found != lane.arrived.end()) {
+    Incoming& incoming = found->second;
+    return incoming.round == frame.round && incoming.total == frame.total ? &incoming : nullptr;
+  }
+  if (frame.sequence < lane.next) return nullptr;
+  Incoming& incoming = lane.arrived[frame.sequence];
+  incoming.lane = frame.lane;
+  incoming.round = frame.round;
+  incoming.sequence = frame.sequence;
+  incoming.total = incoming.expected = frame.total;
+  incoming.unwanted = closed_;
+  return &incoming;
+}
+
+Incoming* Inbox::begin(const FrameHeader& frame) {
+  if (frame.total > kMostBytes || frame.bytes > kFrameBytes || frame.offset > frame.total ||
+      frame.bytes > frame.total - frame.offset || frame.offset % kLandingGrain != 0) {
+    return nullptr;
+  }
+  Incoming* incoming = find(frame);
+  if (incoming == nullptr || frame.bytes > incoming->expected - incoming->received) return nullptr;
+  // A frame that ends its message before it began to be matched would be matched by end().
+  if (incoming->recv == nullptr && !incoming->unwanted && !incoming->kept) {
+    if (frame.bytes > 0) match(lanes_[frame.lane]);
+    if (incoming->recv == nullptr && !incoming->unwanted && frame.total > 0) {
+      incoming->kept = std::make_unique_for_overwrite<std::byte[]>(frame.total);
+    }
+  }
+  return incoming;
+}
+
+void Inbox::end(Incoming& incoming, size_t bytes) {
+  incoming.received += bytes;
+  if (incoming.recv != nullptr) incoming.recv->moved = incoming.received;
+  if (!incoming.complete()) return;
+  Lane& lane = lanes_[incoming.lane];
+  if (incoming.recv != nullptr || incoming.unwanted) return finish(lane, incoming);
+  match(lane);
+}
+
+bool Inbox::withdraw(const FrameHeader& frame) {
+  if (frame.bytes != 0 || frame.total > kMostBytes || frame.offset > frame.total) return false;
+  // It may have been taken when its sender gave it up.
+  if (frame.sequence < lanes_[frame.lane].next &&
+      !lanes_[frame.lane].arrived.contains(frame.sequence)) {
+    return true;
+  }
+  Incoming* incoming = find(frame);
+  if (incoming == nullptr || incoming->withdrawn || frame.offset < incoming->received) return false;
+  if (incoming->offered) give_back(*incoming);
+  incoming->withdrawn = true;
+  incoming->expected = frame.offset;
+  incoming->kept.reset();
+  Lane& lane = lanes_[frame.lane];
+  if (incoming->recv != nullptr) {
+    Message& recv = *incoming->recv;
+    incoming->recv = nullptr;
+    incoming->unwanted = true;
+    recv.fail(std::make_exception_ptr(
+        Mismatch(fmt::format("{} gave up {} while {} received it", world_.name(peer_),
+                             to_string(recv.tag), world_.name(world_.rank())))));
+  }
+  if (!incoming->unwanted) {
+    match(lane);
+  } else if (incoming->complete()) {
+    finish(lane, *incoming);
+  }
+  return true;
+}
+
+bool Inbox::offer(const FrameHeader& frame) {
+  if (frame.bytes != 0 || frame.total > kMostBytes || frame.total == 0) return false;
+  Incoming* incoming = find(frame);
+  if (incoming == nullptr || incoming->offered || incoming->received > 0) return false;
+  incoming->offered = Offered::of(frame.offset);
+  if (incoming->unwanted) give_back(*incoming);
+  match(lanes_[frame.lane]);
+  return true;
+}
+
+void Inbox::take(Incoming& incoming, bool complete) {
+  if (!complete) {
+    std::erase(to_take_, &incoming);
+    return;
+  }
+  give_back(incoming);
+  end(incoming, incoming.total);
+}
+
+/// Its sender can have the memory back. What is unwanted counts as received.
+void Inbox::give_back(Incoming& incoming) {
+  std::erase(to_take_, &incoming);
+  given_back_.push_back(incoming.offered->slot);
+  incoming.offered.reset();
+  if (incoming.unwanted) incoming.received = incoming.expected;
+}
+
+/// Gives the lane's next messages to those who wait.
+void Inbox::match(Lane& lane) {
+  while (true) {
+    const auto found = lane.arrived.find(lane.next);
+    if (found == lane.arrived.end()) return;
+    Incoming& incoming = found->second;
+    if (!incoming.withdrawn && !incoming.unwanted) {
+      if (lane.waiting.empty()) return;
+      ++lane.next;
+      bind(lane, incoming, static_cast<Message&>(lane.waiting.pop()));
+      continue;
+    }
+    ++lane.next;
+    incoming.unwanted = true;
+    if (incoming.complete()) lane.arrived.erase(found);
+  }
+}
+
+void Inbox::bind(Lane& lane, Incoming& incoming, Message& recv) {
+  if (incoming.round != recv.tag.round || incoming.total != recv.bytes()) {
+    const Tag found{recv.tag.purpose, recv.tag.item, incoming.round};
+    recv.fail(world_.mismatch(recv, found, incoming.total));
+    incoming.unwanted = true;
+    incoming.kept.reset();
+    if (incoming.offered) give_back(incoming);
+  } else {
+    incoming.recv = &recv;
+    recv.state = &incoming;
+    recv.moved = incoming.received;
+    if (incoming.offered) to_take_.push_back(&incoming);
+  }
+  // A message without bytes is complete before its only frame has ended.
+  if (incoming.complete() && (incoming.kept || incoming.unwanted || incoming.total == 0)) {
+    finish(lane, incoming);
+  }
+}
+
+void Inbox::finish(Lane& lane, Incoming& incoming) {
+  if (incoming.recv != nullptr) {
+    Message& recv = *incoming.recv;
+    if (incoming.kept) world::land(recv.target, 0, incoming.kept.get(), incoming.total);
+    recv.state = nullptr;
+    world_.count().messages_received += 1;
+    world_.count().bytes_received += incoming.total;
+    recv.finish();
+  }
+  if (incoming.sequence < lane.next) lane.arrived.erase(incoming.sequence);
+}
+
+void Inbox::lose(const std::string& why) {
+  lost_ = why;
+  to_take_.clear();
+  given_back_.clear();
+  const auto fail = [&](Message& recv) {
+    recv.state = nullptr;
+    recv.fail(world_.peer_lost(recv, why));
+  };
+  for (auto& [key, lane] : lanes_) {
+    while (!lane.waiting.empty()) fail(static_cast<Message&>(lane.waiting.pop()));
+    std::erase_if(lane.arrived, [&](auto& entry) {
+      if (entry.second.complete()) return false;
+      if (entry.second.recv != nullptr) fail(*entry.second.recv);
+      return true;
+    });
+  }
+}
+
+}  // namespace syrtos::world::tcp

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "syrtos/world/tag.h"
+
+namespace syrtos::world {
+
+/// Where a rank listens.
+struct TcpMember {
+  std::string host;  ///< as people know it; ranks of one host may share memory
+  std::string address;
+  uint16_t port = 0;
+};
+
+struct TcpOptions {
+  Rank rank = 0;
+  std::vector<TcpMember> members;  ///< by rank
+  std::string token;               ///< who does not know it is refused; see tcp::random_token()
+  int connections = 2;             ///< to each other rank
+  double connect_timeout = 10;     ///< seconds until all must have met
+  double heartbeat = 1;            ///< seconds
+  double lost_after = 4;           ///< seconds of silence
+  bool shared_memory = true;       ///< between ranks of one host
+};
+
+}  // namespace syrtos::world

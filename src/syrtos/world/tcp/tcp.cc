@@ -1,0 +1,151 @@
+#include "syrtos/world/tcp/tcp.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "syrtos/world/tcp/meeting.h"
+#include "syrtos/world/tcp/peer.h"
+
+namespace syrtos::world {
+
+namespace {
+
+std::vector<std::string> hosts_of(const TcpOptions& options) {
+  std::vector<std::string> hosts;
+  for (const TcpMember& member : options.members) hosts.push_back(member.host);
+  return hosts;
+}
+
+void watch(int epoll, int descriptor, uint32_t events, void* whom) {
+  epoll_event event{};
+  event.events = events;
+  event.data.ptr = whom;
+  SYRTOS_CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0, "errno {}", errno);
+}
+
+}  // namespace
+
+TcpWorld::TcpWorld(TcpOptions options, Listener listener)
+    : World(options.rank, hosts_of(options), scheduler_),
+      options_(std::move(options)),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+      compute_([this] { wake(); }) {
+  SYRTOS_CHECK(rank() >= 0 && rank() < size() && options_.connections > 0, "{} of {}", rank(),
+               size());
+  SYRTOS_CHECK(epoll_.valid() && wake_.valid(), "errno {}", errno);
+  // Nobody else is expected afterwards: the listener ends here.
+  const Listener ours = std::move(listener);
+  auto sockets = tcp::Meeting(options_, ours).meet();
+  watch(epoll_.get(), wake_.get(), EPOLLIN, nullptr);
+  for (Rank rank = 0; rank < size(); ++rank) {
+    peers_.push_back(nullptr);
+    if (rank == this->rank()) continue;
+    auto& of_peer = sockets[static_cast<size_t>(rank)];
+    for (const Descriptor& socket : of_peer) tcp::prepare(socket.get(), options_.lost_after);
+    // In order of rank on every rank, so that no two wait for each other.
+    std::unique_ptr<tcp::SharedMemory> shared;
+    if (options_.shared_memory && host(rank) == host(this->rank())) {
+      shared = tcp::SharedMemory::agree(of_peer.front().get(), rank < this->rank(),
+                                        options_.connect_timeout);
+    }
+    if (shared) ++sharing_;
+    peers_.back() = std::make_unique<tcp::Peer>(*this, rank, std::move(of_peer), std::move(shared));
+    for (tcp::Connection& connection : peers_.back()->connections()) {
+      if (connection.ring() != nullptr) continue;
+      watch(epoll_.get(), connection.descriptor(), EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+            &connection);
+    }
+  }
+  last_beat_ = now();
+  next_beat_ = last_beat_ + beat_interval();
+  // Looking instead of sleeping must not take a core from another rank.
+  spins_ = sharing_ > 0 && sharing_ < static_cast<int>(std::thread::hardware_concurrency());
+  thread_ = std::thread([this] { work(); });
+}
+
+TcpWorld::~TcpWorld() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake();
+  thread_.join();
+}
+
+void TcpWorld::wake() const {
+  const uint64_t one = 1;
+  (void)!write(wake_.get(), &one, sizeof(one));
+}
+
+void TcpWorld::run(Task<> main) {
+  // A program is called once.
+  run([&](World&) { return std::move(main); });
+}
+
+void TcpWorld::run(const RankProgram& program) {
+  {
+    const std::lock_guard lock(mutex_);
+    SYRTOS_CHECK(!used_, "a world runs once");
+    used_ = true;
+    program_ = &program;
+  }
+  wake();
+  compute_.serve();
+  const std::lock_guard lock(mutex_);
+  if (error_) std::rethrow_exception(error_);
+}
+
+bool TcpWorld::is_lost(Rank rank) const { return rank != this->rank() && peer(rank).lost(); }
+
+void TcpWorld::start_send(Message& message) {
+  SYRTOS_CHECK(message.source.data != nullptr || message.source.bytes == 0);
+  if (message.peer == rank()) return meet_self(message);
+  peer(message.peer).send(message);
+}
+
+void TcpWorld::start_recv(Message& message) {
+  if (message.peer == rank()) return meet_self(message);
+  peer(message.peer).recv(message);
+}
+
+/// A message to ourselves crosses when both of its ends are there.
+void TcpWorld::meet_self(Message& message) {
+  Lane& lane = to_self_[message.tag.lane()];
+  const bool sending = message.direction == Message::Direction::send;
+  (sending ? lane.sends : lane.recvs).push(message);
+  if (lane.sends.empty() || lane.recvs.empty()) return;
+  auto& send = static_cast<Message&>(lane.sends.pop());
+  auto& recv = static_cast<Message&>(lane.recvs.pop());
+  send.finish();
+  if (send.tag.round != recv.tag.round || send.bytes() != recv.bytes()) {
+    return recv.fail(mismatch(recv, send.tag, send.bytes()));
+  }
+  land(recv.target, 0, send.source.data, send.bytes());
+  send.moved = recv.moved = send.bytes();
+  recv.finish();
+}
+
+void TcpWorld::abandon(Message& message) {
+  if (message.peer == rank()) return message.unlink();
+  peer(message.peer).abandon(message);
+}
+
+void TcpWorld::start_compute(Compute& compute) {
+  if (compute.where == Where::pool) return compute_.put(compute);
+  try {
+    compute.work();
+    compute.finish();
+  } catch (...) {
+    compute.fail(std::current_exception());
+  }
+}
+
+void TcpWorld::abandon(Compute& compute) { compute_.drop(compute); }
+
+}  // namespace syrtos::world
