@@ -165,36 +165,49 @@ Task<> cancel_receptions(World& world) {
 
 TEST(MpiWorld, AReceptionCanBeCancelledAtAnyMoment) { run_well(2, cancel_receptions); }
 
-/// Rank 0 gives a message up, at another moment each time, and then sends it again.
+/// Whole, or not at all.
+Task<> receive_or_learn(World& world, Tag tag, const std::vector<float>& expected) {
+  std::vector<float> values(expected.size());
+  try {
+    co_await world.recv(0, tag, target_of(values));
+    EXPECT_EQ(values, expected);
+  } catch (const PeerLost& error) {
+    EXPECT_NE(std::string(error.what()).find("gave the message up"), std::string::npos);
+  }
+}
+
+/// Rank 0 gives a message up, at another moment each time, and sends another one.
 Task<> cancel_sends(World& world) {
   const std::vector<float> expected = ramp(kLarge, 3);
   for (int round = 0; round < 20; ++round) {
-    const Tag tag = test_tag(3, static_cast<uint32_t>(round));
+    const Tag first = test_tag(3, static_cast<uint32_t>(round));
+    const Tag second = test_tag(4, static_cast<uint32_t>(round));
     if (world.rank() == 0) {
-      bool sent = false;
       {
-        const Started sending(world, send_values(world, 1, tag, expected));
+        const Started sending(world, send_values(world, 1, first, expected));
         co_await world.sleep(0.0002 * round);
-        sent = sending.done();
       }
-      if (!sent) co_await send_values(world, 1, tag, expected);
+      co_await send_values(world, 1, second, expected);
     } else {
-      for (bool got = false; !got;) {
-        std::vector<float> values(kLarge);
-        try {
-          co_await world.recv(0, tag, target_of(values));
-          got = true;
-          EXPECT_EQ(values, expected);
-        } catch (const PeerLost& error) {
-          EXPECT_NE(std::string(error.what()).find("gave the message up"), std::string::npos);
-        }
-      }
+      const Started receiving(world, receive_or_learn(world, first, expected));
+      co_await expect_values(world, 0, second, expected);
     }
-    co_await pass_around(world, 10, 1);
   }
 }
 
 TEST(MpiWorld, ASendCanBeCancelledAtAnyMoment) { run_well(2, cancel_sends); }
+
+Task<> say_why(World& world) {
+  if (world.rank() == 1) fail_run("on purpose");
+  co_await receive_large(world, 1, Landing::store);
+}
+
+TEST(MpiWorld, TheOthersLearnWhyARankFailed) {
+  const auto errors = MpiCluster(3).run(say_why);
+  EXPECT_TRUE(is_a<PeerLost>(errors[2])) << text_of(errors[2]);
+  EXPECT_NE(text_of(errors[2]).find("it failed: on purpose"), std::string::npos)
+      << text_of(errors[2]);
+}
 
 Task<> fail_instead_of_summing(World& world) {
   if (world.rank() == 1) fail_run("on purpose");
