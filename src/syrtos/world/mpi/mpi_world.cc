@@ -35,7 +35,7 @@ MpiWorld::MpiWorld(Rank rank, std::vector<std::string> hosts, std::unique_ptr<Co
 
 MpiWorld::~MpiWorld() {
   if (wire_->broken()) MPI_Abort(MPI_COMM_WORLD, 1);
-  if (!ran_) wire_->farewell(false);
+  if (!ran_) wire_->farewell(nullptr);
   while (!wire_->everybody_left()) {
     if (!step()) rest();
   }
@@ -87,7 +87,7 @@ void MpiWorld::loop(Task<> program, std::exception_ptr& error) {
   }
   { const Started reader(*this, take_error(task, error)); }
   task.cancel();
-  wire_->farewell(error != nullptr);
+  wire_->farewell(error);
 }
 
 /// Whatever can be done without waiting; false when that was nothing.

@@ -8,17 +8,28 @@
 namespace syrtos::world {
 
 namespace {
+
 constexpr int kHeaderTag = 0;
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& thrown) {
+    return thrown.what();
+  } catch (...) {
+    return "unknown";
+  }
 }
+
+}  // namespace
 
 MpiWorld::Wire::Wire(MpiWorld& world, MPI_Comm comm)
     : world_(world),
       comm_(comm),
       left_(static_cast<size_t>(world.size())),
-      failed_(static_cast<size_t>(world.size())),
       still_here_(world.size() - 1),
       headers_(sizeof(Header) + kInlineBytes),
-      segments_(kSegmentBytes),
+      segments_(kLocalSegmentBytes),
       granted_(static_cast<size_t>(world.size())),
       in_flight_(static_cast<size_t>(world.size())) {
   void* highest = nullptr;
@@ -36,6 +47,10 @@ MpiWorld::Wire::~Wire() {
     MPI_Cancel(&request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
+}
+
+size_t MpiWorld::Wire::segment_bytes(Rank peer) const {
+  return world_.host(peer) == world_.host(world_.rank()) ? kLocalSegmentBytes : kSegmentBytes;
 }
 
 void MpiWorld::Wire::post_header(size_t slot) {
@@ -75,7 +90,9 @@ void MpiWorld::Wire::handle(Rank from, const std::byte* data, size_t bytes) {
     case Kind::withdraw:
       return handle_withdraw(from, header);
     case Kind::farewell:
-      return handle_farewell(from, header.round != 0);
+      return handle_farewell(
+          from, header.round != 0,
+          {reinterpret_cast<const char*>(data) + sizeof(header), bytes - sizeof(header)});
   }
 }
 
@@ -160,23 +177,26 @@ void MpiWorld::Wire::for_each_recv_from(Rank from, Visitor&& visit) {
   }
 }
 
-void MpiWorld::Wire::farewell(bool failed) {
+void MpiWorld::Wire::farewell(const std::exception_ptr& error) {
   closed_ = true;
   if (broken_) return;
+  const std::string text = error ? "it failed: " + text_of(error) : "it has ended";
+  const Source inlined{text.data(), std::min(text.size(), kInlineBytes)};
   for (Rank rank = 0; rank < world_.size(); ++rank) {
-    if (rank != world_.rank()) write(rank, {.kind = Kind::farewell, .round = failed ? 1U : 0U});
+    if (rank == world_.rank()) continue;
+    write(rank, {.kind = Kind::farewell, .round = error ? 1U : 0U}, inlined);
   }
 }
 
-void MpiWorld::Wire::handle_farewell(Rank from, bool failed) {
-  left_[static_cast<size_t>(from)] = true;
-  failed_[static_cast<size_t>(from)] = failed;
+void MpiWorld::Wire::handle_farewell(Rank from, bool failed, std::string_view why) {
+  left_[static_cast<size_t>(from)] = why;
   --still_here_;
-  const char* why = failed ? "it failed" : "it has ended";
   for_each_recv_from(from, [&](Message& recv) { recv.fail(world_.peer_lost(recv, why)); });
-  fail_sends_to(from, why);
+  fail_sends_to(from);
   // A rank that has ended well may have done its part of a sum; one that failed has not.
-  if (failed && !all_reduces_.empty()) break_down(world_.name(from) + " failed");
+  if (failed && !all_reduces_.empty()) {
+    break_down(fmt::format("{} is lost ({})", world_.name(from), why));
+  }
 }
 
 std::exception_ptr MpiWorld::Wire::broken_error() const {

@@ -43,10 +43,10 @@ class MpiWorld::Wire {
   /// False when nothing happened.
   bool progress();
   /// The program has ended here; the others learn it.
-  void farewell(bool failed);
+  void farewell(const std::exception_ptr& error);
   /// It has ended everywhere and nothing is on its way.
   bool everybody_left() const { return still_here_ == 0 && flights_.empty(); }
-  bool has_left(Rank rank) const { return left_[static_cast<size_t>(rank)]; }
+  bool has_left(Rank rank) const { return !why_left(rank).empty(); }
   /// MPI can do nothing more for us but end the job.
   bool broken() const { return broken_.has_value(); }
 
@@ -94,7 +94,8 @@ class MpiWorld::Wire {
   void post_header(size_t slot);
   bool take_headers();
   void handle(Rank from, const std::byte* data, size_t bytes);
-  void handle_farewell(Rank from, bool failed);
+  void handle_farewell(Rank from, bool failed, std::string_view why);
+  const std::string& why_left(Rank rank) const { return left_[static_cast<size_t>(rank)]; }
   void write(Rank to, const Header& header, const Source& inlined = {});
   void ended(Flight& flight);
   void break_down(const std::string& why);
@@ -110,7 +111,7 @@ class MpiWorld::Wire {
   void segment_left(Flight& flight);
   void abandon_send(Message& message);
   void finish_send(Outgoing& outgoing);
-  void fail_sends_to(Rank to, const char* why);
+  void fail_sends_to(Rank to);
 
   // wire_recv.cc
   Lane& lane(Rank from, uint32_t number) { return lanes_[{from, number}]; }
@@ -124,6 +125,8 @@ class MpiWorld::Wire {
   void end_if_complete(Incoming& incoming);
   void abandon_recv(Message& message);
 
+  /// Of messages between this rank and that one.
+  size_t segment_bytes(Rank peer) const;
   int tag_of(uint64_t id) const {
     return 1 + static_cast<int>(id % static_cast<uint64_t>(highest_tag_));
   }
@@ -132,8 +135,7 @@ class MpiWorld::Wire {
   const MPI_Comm comm_;
   int highest_tag_ = 32767;
   std::optional<std::string> broken_;
-  std::vector<bool> left_;
-  std::vector<bool> failed_;
+  std::vector<std::string> left_;  // each rank, and why; empty: it is here
   int still_here_ = 0;
   bool closed_ = false;  // the program has ended here
 

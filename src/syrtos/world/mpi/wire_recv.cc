@@ -14,8 +14,7 @@ void MpiWorld::Wire::recv(Message& message) {
     return match(message, arrival);
   }
   if (has_left(message.peer)) {
-    const bool failed = failed_[static_cast<size_t>(message.peer)];
-    return message.fail(world_.peer_lost(message, failed ? "it failed" : "it has ended"));
+    return message.fail(world_.peer_lost(message, why_left(message.peer)));
   }
   its_lane.recvs.push(message);
 }
@@ -68,7 +67,7 @@ void MpiWorld::Wire::receive_segments(Message& message, const Header& header) {
 
 void MpiWorld::Wire::post_segment(Incoming& incoming) {
   Flight flight{Flight::Kind::segment_in, &incoming, incoming.posted,
-                std::min(kSegmentBytes, incoming.bytes - incoming.posted), nullptr};
+                std::min(segment_bytes(incoming.from), incoming.bytes - incoming.posted), nullptr};
   incoming.posted += flight.bytes;
   post(incoming, std::move(flight));
 }

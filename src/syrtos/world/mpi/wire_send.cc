@@ -9,8 +9,7 @@ void MpiWorld::Wire::send(Message& message) {
   if (broken_) return message.fail(broken_error());
   if (message.peer == world_.rank()) return offer_to_self(message);
   if (has_left(message.peer)) {
-    const bool failed = failed_[static_cast<size_t>(message.peer)];
-    return message.fail(world_.peer_lost(message, failed ? "it failed" : "it has ended"));
+    return message.fail(world_.peer_lost(message, why_left(message.peer)));
   }
   Header header{.kind = Kind::offer,
                 .lane = message.tag.lane(),
@@ -65,7 +64,7 @@ void MpiWorld::Wire::send_segments(Rank to) {
     });
     Outgoing& outgoing = **most;
     const Source& source = outgoing.message->source;
-    const size_t bytes = std::min(kSegmentBytes, source.bytes - outgoing.begun);
+    const size_t bytes = std::min(segment_bytes(to), source.bytes - outgoing.begun);
     const std::byte* data = static_cast<const std::byte*>(source.data) + outgoing.begun;
     MPI_Request* request =
         flights_.add({Flight::Kind::segment_out, &outgoing, outgoing.begun, bytes, nullptr});
@@ -122,14 +121,14 @@ void MpiWorld::Wire::abandon_send(Message& message) {
 }
 
 /// What it has granted it still takes.
-void MpiWorld::Wire::fail_sends_to(Rank to, const char* why) {
+void MpiWorld::Wire::fail_sends_to(Rank to) {
   for (auto next = outgoing_.begin(); next != outgoing_.end();) {
     Outgoing& outgoing = (next++)->second;
     if (outgoing.to != to || outgoing.granted || outgoing.message == nullptr) continue;
     Message& message = *outgoing.message;
     outgoing_.erase(outgoing.id);
     message.state = nullptr;
-    message.fail(world_.peer_lost(message, why));
+    message.fail(world_.peer_lost(message, why_left(to)));
   }
 }
 
