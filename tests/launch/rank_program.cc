@@ -1,5 +1,6 @@
 // A rank without training, for the launcher's tests: `launch_rank MODE [ARGUMENT...] --join WORD`.
-// As `launch_rank launcher WORKERS MODE...` it is the launcher itself, to be killed.
+// As `launch_rank launcher WORKERS REMOTE_SHELL MODE...` it is the launcher itself, to be killed;
+// an empty remote shell: its ranks are processes of its own.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -85,7 +86,7 @@ int run_rank(const std::vector<std::string>& words, const std::string& word) {
                       .timeout = std::chrono::seconds(60),
                       .input = STDIN_FILENO,
                       .ended = [](const std::string& why) { say("ended: " + why); }};
-  if (words[0] == "deaf") options.grace = std::chrono::hours(1);
+  options.grace = words[0] == "deaf" ? std::chrono::hours(1) : std::chrono::milliseconds(200);
   const auto membership = join(options);
   membership->report(fmt::format("step {}", 10 + invitation.rank));
   say(fmt::format("up {} {} {} {}", invitation.rank, getpid(), port_of(listener),
@@ -101,12 +102,23 @@ int run_launcher(const std::string& program, const std::vector<std::string>& wor
   LaunchOptions options;
   options.hosts = {this_machine(2, workers)};
   options.placements = place(workers, 0, options.hosts);
+  if (!words[2].empty()) options.remote = RemoteShell{.command = words[2], .directory = {}};
   options.command = {program};
-  options.command.insert(options.command.end(), words.begin() + 2, words.end());
+  options.command.insert(options.command.end(), words.begin() + 3, words.end());
   options.should_stop = [] { return interrupted != 0; };
   const LaunchEnd end = syrtos::launch::launch(options);
   if (!end.failure.empty()) fmt::print(stderr, "error: {}\n", end.failure);
   return end.code;
+}
+
+int run_check(const std::string& program, const std::vector<std::string>& words) {
+  std::vector<Host> hosts;
+  for (size_t i = 2; i < words.size(); ++i) {
+    hosts.push_back({.name = words[i], .slots = 1, .address = "127.0.0.1"});
+  }
+  check_hosts(hosts, {.command = words[1], .directory = {}}, {program, "identity"}, {});
+  for (const Host& host : hosts) say(fmt::format("{} {}", host.name, host.cores));
+  return 0;
 }
 
 }  // namespace
@@ -118,6 +130,7 @@ int main(int argc, char** argv) {
       say(identity_line(3));
       return 0;
     }
+    if (words[0] == "check") return run_check(argv[0], words);
     if (words[0] == "launcher") return run_launcher(argv[0], words);
     if (words.size() < 3 || words[words.size() - 2] != kJoinOption) return 2;
     const std::string word = words.back();

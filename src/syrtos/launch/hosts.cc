@@ -58,7 +58,8 @@ Host read_line(const std::string& at, std::istringstream& words) {
     fail_request("{}: expected the name of a host, found '{}'", at, host.name);
   }
   for (std::string word; words >> word;) set(host, at, word);
-  if (host.address.empty()) host.address = find_address(host.name);
+  // "user@name" is for ssh.
+  if (host.address.empty()) host.address = find_address(host.name.substr(host.name.find('@') + 1));
   if (host.address.empty()) {
     fail_request("{}: unknown host '{}': the name has no address; correct it or add address=A", at,
                  host.name);

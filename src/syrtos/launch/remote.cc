@@ -1,12 +1,10 @@
 #include "syrtos/launch/remote.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <sstream>
 
 #include "syrtos/base/error.h"
-#include "syrtos/launch/token.h"
 
 namespace syrtos::launch {
 
@@ -17,7 +15,6 @@ constexpr int kNoDirectory = 101;
 constexpr int kNoProgram = 102;
 constexpr int kSignalBase = 128;
 constexpr int kLastSignal = kSignalBase + 64;
-constexpr int kShellFailed = 255;
 
 std::string shell_word(const std::string& word) {
   std::string text = "'";
@@ -80,7 +77,7 @@ Ending remote_ending(const Ending& ending) {
 std::string explain_remote(const RemoteShell& shell, const Host& host, const std::string& program,
                            const Ending& ending, const std::string& said) {
   switch (ending.code) {
-    case kShellFailed:
+    case kRemoteShellFailed:
       return fmt::format(
           "host {} cannot be reached by '{}': {}; see that '{} {} true' works without "
           "a password",

@@ -22,8 +22,11 @@ struct RemoteShell {
 std::vector<std::string> remote_command(const RemoteShell& shell, const Host& host,
                                         const std::vector<std::string>& command);
 
-/// What the remote command's end was, as told by the end of the remote shell. Its text for people.
+/// How the remote command ended, as told by the end of the remote shell.
 Ending remote_ending(const Ending& ending);
+/// The exit code of a remote shell that did not reach its host, or lost it.
+constexpr int kRemoteShellFailed = 255;
+/// Why a command could not be run there, with what was printed on its error output, and what to do.
 std::string explain_remote(const RemoteShell& shell, const Host& host, const std::string& program,
                            const Ending& ending, const std::string& said);
 

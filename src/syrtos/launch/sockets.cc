@@ -41,6 +41,11 @@ std::string numeric(const sockaddr* address, socklen_t length) {
   return text.data();
 }
 
+Descriptor make_socket(const addrinfo& address) {
+  return Descriptor(
+      socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+}
+
 void set(const Descriptor& socket, int level, int option, int value) {
   setsockopt(socket.get(), level, option, &value, sizeof value);
 }
@@ -76,12 +81,16 @@ std::string own_address_towards(const std::string& address) {
 
 Descriptor listen_at(const std::string& address, uint16_t port) {
   constexpr int kWaiting = 512;  // connections that the kernel keeps for us
-  const Addresses found =
-      look_up(address, port, AI_NUMERICHOST | AI_PASSIVE, address.empty() ? AF_INET : AF_UNSPEC);
+  Addresses found =
+      look_up(address, port, AI_NUMERICHOST | AI_PASSIVE, address.empty() ? AF_INET6 : AF_UNSPEC);
+  Descriptor socket = found ? make_socket(*found) : Descriptor();
+  if (!socket.valid() && address.empty()) {  // a machine without IPv6
+    found = look_up(address, port, AI_PASSIVE, AF_INET);
+    if (found) socket = make_socket(*found);
+  }
   if (!found) fail_request("expected an address of this machine, found '{}'", address);
-  Descriptor socket(
-      ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
   if (!socket.valid()) fail_run("cannot make a socket: {}", std::strerror(errno));
+  if (address.empty() && found->ai_family == AF_INET6) set(socket, IPPROTO_IPV6, IPV6_V6ONLY, 0);
   set(socket, SOL_SOCKET, SO_REUSEADDR, 1);
   if (bind(socket.get(), found->ai_addr, found->ai_addrlen) != 0 ||
       listen(socket.get(), kWaiting) != 0) {
@@ -110,8 +119,7 @@ Descriptor begin_connect(const std::string& address, uint16_t port) {
     errno = EINVAL;
     return Descriptor();
   }
-  Descriptor socket(
-      ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+  Descriptor socket = make_socket(*found);
   if (!socket.valid()) return socket;
   if (connect(socket.get(), found->ai_addr, found->ai_addrlen) != 0 && errno != EINPROGRESS) {
     const int error = errno;
@@ -128,7 +136,7 @@ int connect_error(const Descriptor& socket) {
 }
 
 void watch_closely(const Descriptor& socket) {
-  constexpr int kUnansweredMilliseconds = 4000;
+  constexpr int kUnansweredMilliseconds = 2500;
   set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   set(socket, IPPROTO_TCP, TCP_KEEPIDLE, 1);

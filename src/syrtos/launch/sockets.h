@@ -26,7 +26,7 @@ Descriptor begin_connect(const std::string& address, uint16_t port);
 /// errno of a connection that was begun; 0: it stands.
 int connect_error(const Descriptor& socket);
 
-/// Small messages go at once, and a peer whose machine has vanished is noticed within some 4 s.
+/// Small messages go at once, and a peer whose machine has vanished is noticed within some 3 s.
 void watch_closely(const Descriptor& socket);
 
 }  // namespace syrtos::launch

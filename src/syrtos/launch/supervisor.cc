@@ -22,7 +22,7 @@ constexpr auto kTick = std::chrono::milliseconds(100);  // between two looks at 
 // Ranks fail because another has: those that come to light together are judged together.
 constexpr auto kJudgement = std::chrono::milliseconds(200);
 // A process whose connection broke may be about to end, and its end says more.
-constexpr auto kBroken = std::chrono::milliseconds(1000);
+constexpr auto kBroken = std::chrono::milliseconds(300);
 constexpr auto kTerm = std::chrono::seconds(3);  // from being told to being killed
 constexpr int kMostJoining = 8;                  // sshd turns away more at a time
 constexpr int kExitFailed = 1;
@@ -86,10 +86,6 @@ LaunchEnd Supervisor::run() {
     end_.code = ending.signal != 0 ? kExitFailed : ending.code;
   }
   return std::move(end_);
-}
-
-const Host& Supervisor::host_of(Rank rank) const {
-  return options_.hosts[static_cast<size_t>(options_.placements[static_cast<size_t>(rank)].host)];
 }
 
 Process Supervisor::start(const Placement& placement) {
@@ -191,13 +187,12 @@ std::optional<Supervisor::Failure> Supervisor::trouble_of(Rank rank) {
   const Ending ending = options_.remote ? remote_ending(*here) : *here;
   if (ending.good() && scheduler_->all_joined()) return std::nullopt;
   if (end_.interrupted && ending.signal == 0) return std::nullopt;  // it was asked to end
-  std::string what = ending.text();
-  if (options_.remote && seat.state == Seat::State::expected && !ending.good()) {
-    what = explain_remote(*options_.remote, host_of(rank), options_.command.front(), ending, "");
-  } else if (!scheduler_->all_joined()) {
-    what += " before all ranks had joined";
+  if (options_.remote && ending.code == kRemoteShellFailed) {
+    return Failure{rank, describe(rank, "can no longer be reached: the remote shell failed"),
+                   ending};
   }
-  return Failure{rank, describe(rank, what), ending};
+  const char* when = scheduler_->all_joined() ? "" : " before all ranks had joined";
+  return Failure{rank, describe(rank, ending.text() + when), ending};
 }
 
 bool Supervisor::may_be_lost(Rank rank) const {
@@ -293,8 +288,9 @@ void Supervisor::look_at_time() {
     Process& process = ranks_[static_cast<size_t>(rank)]->process;
     if (process.ended()) continue;
     if (end_.failure.empty()) {
-      end_.failure = describe(rank, fmt::format("did not end within {} of being asked to",
-                                                format_duration(in_seconds(options_.stop_timeout))));
+      end_.failure =
+          describe(rank, fmt::format("did not end within {} of being asked to",
+                                     format_duration(in_seconds(options_.stop_timeout))));
       end_.code = kExitFailed;
     }
     process.signal(SIGKILL);

@@ -47,7 +47,6 @@ class Supervisor {
   void end_all(const std::string& why, int code);
   std::string missing() const;
   std::string describe(Rank rank, const std::string& what) const;
-  const Host& host_of(Rank rank) const;
   void note(const std::string& text) { printer_.line(Stream::error, text); }
 
   const LaunchOptions& options_;
