@@ -64,12 +64,14 @@ Host host(const std::string& name, int slots, int cores) {
 
 std::vector<int> hosts_of(const std::vector<Placement>& placements) {
   std::vector<int> hosts;
+  hosts.reserve(placements.size());
   for (const Placement& placement : placements) hosts.push_back(placement.host);
   return hosts;
 }
 
 std::vector<int> cores_of(const std::vector<Placement>& placements) {
   std::vector<int> cores;
+  cores.reserve(placements.size());
   for (const Placement& placement : placements) cores.push_back(placement.cores);
   return cores;
 }

@@ -1,7 +1,7 @@
 // Processes that are killed at any moment, and what is left of the others then: nothing.
 
 #include <gmock/gmock.h>
-#include <signal.h>
+#include <csignal>
 
 #include <random>
 

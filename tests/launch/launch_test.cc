@@ -1,8 +1,8 @@
 #include "syrtos/launch/launch.h"
 
 #include <gmock/gmock.h>
-#include <signal.h>
 #include <sys/socket.h>
+#include <csignal>
 
 #include <regex>
 

@@ -100,7 +100,7 @@ class Launching : public testing::Test {
       (stream == Stream::output ? output_ : error_) += text;
     };
     options_.should_stop = [this] { return should_stop_ && should_stop_(); };
-    const LaunchEnd end = syrtos::launch::launch(options_);
+    LaunchEnd end = syrtos::launch::launch(options_);
     EXPECT_TRUE(processes_with(mark_).empty()) << "something is left behind";
     EXPECT_TRUE(no_port_is_open(output_));
     return end;

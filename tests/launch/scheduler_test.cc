@@ -223,6 +223,7 @@ TEST_F(SchedulerTest, what_was_overheard_cannot_be_said_again) {
 
 TEST_F(SchedulerTest, strangers_do_not_disturb) {
   std::vector<Descriptor> silent;
+  silent.reserve(800);
   for (int i = 0; i < 400; ++i) silent.push_back(knock());
   const Descriptor scanner = knock();
   const std::string request = "GET / HTTP/1.0\r\n\r\n";

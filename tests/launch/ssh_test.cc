@@ -1,7 +1,7 @@
 // Ranks started through a real sshd on this machine, with keys of its own.
 
 #include <gmock/gmock.h>
-#include <signal.h>
+#include <csignal>
 
 #include "syrtos/launch/process.h"
 #include "syrtos/launch/remote.h"
@@ -69,6 +69,7 @@ class Ssh : public Launching {
   }
   static std::vector<Host> hosts(const std::vector<std::string>& names) {
     std::vector<Host> hosts;
+    hosts.reserve(names.size());
     for (const std::string& name : names) {
       hosts.push_back({.name = name, .slots = 2, .address = "127.0.0.1"});
     }

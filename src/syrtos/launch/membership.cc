@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <array>
 

@@ -2,11 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <csignal>
 
 #include <array>
 #include <cerrno>
@@ -55,6 +55,7 @@ int become(char* const* arguments, int input, int output, int error, pid_t paren
 // ours.
 pid_t spawn(const std::vector<std::string>& words, int input, int output, int error_output) {
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   Pipe failure;  // closed when the program begins

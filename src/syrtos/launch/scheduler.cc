@@ -71,8 +71,8 @@ void Scheduler::accept_all() {
     if (!socket.valid()) return;
     watch_closely(socket);
     const int descriptor = socket.get();
-    Connection& connection =
-        connections_.emplace_back(Channel(std::move(socket), token_, Channel::Side::scheduler));
+    connections_.push_back({Channel(std::move(socket), token_, Channel::Side::scheduler)});
+    Connection& connection = connections_.back();
     ++strangers_;
     epoll_event event{.events = EPOLLIN, .data = {.ptr = &connection}};
     if (epoll_ctl(events_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0 ||
