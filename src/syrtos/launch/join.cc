@@ -1,0 +1,132 @@
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/format.h"
+#include "syrtos/launch/membership.h"
+#include "syrtos/launch/sockets.h"
+#include "syrtos/launch/wait.h"
+
+namespace syrtos::launch {
+
+namespace {
+
+using nlohmann::json;
+
+// The scheduler listens before any rank is started: more patience is for a flood of strangers.
+constexpr auto kPatience = std::chrono::seconds(3);
+constexpr auto kPause = std::chrono::milliseconds(50);
+
+class Joining {
+ public:
+  explicit Joining(const JoinOptions& options)
+      : options_(options), deadline_(Clock::now() + options.timeout) {}
+
+  std::unique_ptr<Membership> run() {
+    const Clock::time_point patience = std::min(deadline_, Clock::now() + kPatience);
+    for (;;) {
+      auto membership = attempt(patience);
+      if (membership) return membership;
+      if (Clock::now() >= patience) {
+        fail_run("rank {} cannot join: the scheduler at {}:{} {}", invitation().rank,
+                 invitation().scheduler_address, invitation().scheduler_port, trouble_);
+      }
+      pause();
+    }
+  }
+
+ private:
+  const Invitation& invitation() const { return options_.invitation; }
+
+  // Null: another attempt may do better.
+  std::unique_ptr<Membership> attempt(Clock::time_point patience) {
+    Descriptor socket = begin_connect(invitation().scheduler_address, invitation().scheduler_port);
+    if (!socket.valid()) return try_again(std::strerror(errno));
+    if (!wait(socket.get(), POLLOUT, patience)) return try_again("does not answer");
+    if (const int error = connect_error(socket); error != 0) return try_again(std::strerror(error));
+    watch_closely(socket);
+    Channel channel(std::move(socket), options_.token, Channel::Side::member);
+    channel.send({{"rank", invitation().rank},
+                  {"address", invitation().address},
+                  {"port", options_.port},
+                  {"process", getpid()}});
+    for (;;) {
+      // The scheduler answers at once; then it may be long until the last rank has joined.
+      const Clock::time_point until = channel.proven() ? deadline_ : patience;
+      if (!wait(channel.descriptor(), channel.has_unsent() ? POLLIN | POLLOUT : POLLIN, until)) {
+        if (!channel.proven()) return try_again("does not answer");
+        fail_run("{} waited {} for the other ranks to join; the launcher names them", name(),
+                 format_duration(std::chrono::duration<double>(options_.timeout).count()));
+      }
+      std::vector<json> messages;
+      const bool open = channel.receive(messages) && channel.flush();
+      for (const json& message : messages) {
+        if (message.contains("members")) return member(std::move(channel), message["members"]);
+        check(message);
+      }
+      if (!open && channel.proven()) fail_run("{}: the launcher is gone", name());
+      if (!open) return try_again("closed the connection: the token is not this job's");
+    }
+  }
+
+  std::unique_ptr<Membership> try_again(const char* trouble) {
+    if (trouble_.empty()) trouble_ = trouble;  // the first says most
+    return nullptr;
+  }
+
+  void check(const json& message) const {
+    if (message.contains("refused")) {
+      fail_run("{} cannot join: {}", name(), message["refused"].get<std::string>());
+    }
+    if (message.contains("end")) fail_run("{}: {}", name(), message["end"].get<std::string>());
+    if (message.contains("stop")) fail_run("{}: stopped before all ranks had joined", name());
+  }
+
+  std::unique_ptr<Membership> member(Channel channel, const json& members) const {
+    Assignment assignment{.rank = invitation().rank, .members = {}, .token = options_.token};
+    for (const json& one : members) {
+      assignment.members.push_back(
+          {.role = one["role"] == to_string(Role::server) ? Role::server : Role::worker,
+           .host = one["host"],
+           .address = one["address"],
+           .port = one["port"]});
+    }
+    return std::make_unique<Membership>(options_, std::move(channel), std::move(assignment));
+  }
+
+  // False: the time is up.
+  bool wait(int descriptor, short events, Clock::time_point until) const {
+    for (;;) {
+      std::array<pollfd, 2> both = {{{.fd = descriptor, .events = events, .revents = 0},
+                                     {.fd = options_.input, .events = POLLIN, .revents = 0}}};
+      const int ready = poll(both.data(), both.size(), milliseconds_until(until));
+      if (both[1].revents != 0 && at_end(options_.input))
+        fail_run("{}: the launcher is gone", name());
+      if (both[0].revents != 0) return true;
+      if (ready == 0) return false;
+    }
+  }
+
+  void pause() const { wait(-1, 0, Clock::now() + kPause); }
+
+  std::string name() const {
+    return fmt::format("rank {} on {}", invitation().rank, invitation().host);
+  }
+
+  const JoinOptions& options_;
+  Clock::time_point deadline_;
+  std::string trouble_;
+};
+
+}  // namespace
+
+std::unique_ptr<Membership> join(const JoinOptions& options) { return Joining(options).run(); }
+
+}  // namespace syrtos::launch

@@ -1,0 +1,119 @@
+#include "syrtos/launch/membership.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <csignal>
+
+#include <array>
+
+#include "syrtos/launch/wait.h"
+
+namespace syrtos::launch {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr auto kReportEvery = std::chrono::milliseconds(100);
+constexpr auto kFarewell = std::chrono::milliseconds(1000);
+constexpr int kExitFailed = 1;
+constexpr const char* kLauncherGone = "the launcher is gone";
+
+}  // namespace
+
+Membership::Membership(const JoinOptions& options, Channel channel, Assignment assignment)
+    : options_(options),
+      assignment_(std::move(assignment)),
+      channel_(std::move(channel)),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  // Signals are for the thread that made this.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread(&Membership::watch, this);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Membership::~Membership() { finish(); }
+
+void Membership::report(std::string doing) {
+  const std::lock_guard lock(mutex_);
+  doing_ = std::move(doing);
+  news_ = true;
+}
+
+void Membership::leave() {
+  leaving_ = true;
+  finish();
+}
+
+void Membership::finish() {
+  if (!thread_.joinable()) return;
+  eventfd_write(wake_.get(), 1);
+  thread_.join();
+}
+
+void Membership::watch() {
+  for (;;) {
+    std::array<pollfd, 3> watched = {{{.fd = wake_.get(), .events = POLLIN, .revents = 0},
+                                      {.fd = channel_.descriptor(), .events = POLLIN, .revents = 0},
+                                      {.fd = options_.input, .events = POLLIN, .revents = 0}}};
+    if (channel_.has_unsent()) watched[1].events |= POLLOUT;
+    poll(watched.data(), watched.size(), static_cast<int>(kReportEvery.count()));
+    if (watched[0].revents != 0) break;
+    if (watched[1].revents != 0 && !hear()) return;
+    if (watched[2].revents != 0 && at_end(options_.input)) return end(kLauncherGone);
+    send_report();
+  }
+  send_report();
+  if (leaving_) channel_.send({{"leave", true}});
+  const Clock::time_point deadline = Clock::now() + kFarewell;
+  while (channel_.has_unsent() && channel_.flush() && Clock::now() < deadline) {
+    pollfd socket{.fd = channel_.descriptor(), .events = POLLOUT, .revents = 0};
+    poll(&socket, 1, milliseconds_until(deadline));
+  }
+}
+
+// False: it is over.
+bool Membership::hear() {
+  std::vector<json> messages;
+  const bool open = channel_.receive(messages) && channel_.flush();
+  for (const json& message : messages) {
+    if (message.contains("stop")) stop_requested_ = true;
+    if (message.contains("end")) {
+      end(message["end"].get<std::string>());
+      return false;
+    }
+  }
+  if (!open) end(kLauncherGone);
+  return open;
+}
+
+void Membership::send_report() {
+  if (const Rank lost = blamed_.exchange(-1); lost >= 0) channel_.send({{"blames", lost}});
+  std::string doing;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(news_, false)) return;
+    doing = doing_;
+  }
+  // Only the newest counts: nothing piles up behind a slow connection.
+  if (!channel_.has_unsent()) channel_.send({{"doing", doing}});
+}
+
+void Membership::end(const std::string& why) {
+  if (options_.ended) options_.ended(why);
+  const Clock::time_point deadline = Clock::now() + options_.grace;
+  pollfd finished{.fd = wake_.get(), .events = POLLIN, .revents = 0};
+  while (Clock::now() < deadline) {
+    if (poll(&finished, 1, milliseconds_until(deadline)) > 0) return;
+  }
+  // Other threads may hang in anything: no destructors.
+  _exit(kExitFailed);
+}
+
+}  // namespace syrtos::launch

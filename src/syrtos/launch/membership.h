@@ -1,0 +1,91 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "syrtos/base/clock.h"
+#include "syrtos/launch/channel.h"
+#include "syrtos/launch/invitation.h"
+
+namespace syrtos::launch {
+
+struct Member {
+  Role role = Role::worker;
+  std::string host;
+  std::string address;
+  uint16_t port = 0;
+};
+
+/// Who is where: `members` by rank.
+struct Assignment {
+  Rank rank = 0;
+  std::vector<Member> members;
+  std::string token;
+};
+
+struct JoinOptions {
+  Invitation invitation;
+  std::string token;
+  uint16_t port = 0;  ///< on which this rank listens already, at invitation.address
+  std::chrono::milliseconds timeout = std::chrono::minutes(2);  ///< until all have joined
+  /// Closed by the launcher's end; -1: not watched. Nothing may be read from it elsewhere.
+  int input = -1;
+  /// Called on the membership's own thread when all is over: the launcher is gone, or another rank
+  /// was lost. The process has `grace` from then on to end in its own way; then it is ended, with
+  /// exit code 1.
+  std::function<void(const std::string& why)> ended;
+  std::chrono::milliseconds grace = std::chrono::milliseconds(1000);
+};
+
+/// A rank's living connection to the scheduler. A thread watches it, so that the process ends when
+/// everything is to end, whatever its other threads do. All calls are safe from any thread.
+class Membership {
+ public:
+  Membership(const JoinOptions& options, Channel channel, Assignment assignment);
+  Membership(const Membership&) = delete;
+  Membership& operator=(const Membership&) = delete;
+  /// Without leave() the scheduler takes this for a loss.
+  ~Membership();
+
+  const Assignment& assignment() const { return assignment_; }
+  /// The launcher asks for an end in good order (Ctrl-C; to servers also: no worker is left).
+  bool stop_requested() const { return stop_requested_; }
+  /// What the rank is doing, "step 17, all-reduce of bucket 3": said when it is lost. Cheap; the
+  /// newest is sent some ten times a second.
+  void report(std::string doing);
+  /// This rank fails because it no longer reaches that one: so the launcher names the right one.
+  void blame(Rank lost) { blamed_ = lost; }
+  /// Says that this rank is done; to be called once, when all went well.
+  void leave();
+
+ private:
+  void watch();
+  bool hear();
+  void send_report();
+  void end(const std::string& why);
+  void finish();
+
+  const JoinOptions options_;
+  const Assignment assignment_;
+  Channel channel_;  // of the thread
+  Descriptor wake_;  // the owner wants the thread to end
+  std::atomic<bool> stop_requested_ = false;
+  std::atomic<bool> leaving_ = false;
+  std::atomic<Rank> blamed_ = -1;
+  std::mutex mutex_;
+  std::string doing_;  // under the mutex
+  bool news_ = false;  // under the mutex
+  std::thread thread_;
+};
+
+/// Joins and waits until all have. Throws RunError: nobody answers, the token is wrong, a rank is
+/// missing, or the launcher ends.
+std::unique_ptr<Membership> join(const JoinOptions& options);
+
+}  // namespace syrtos::launch

@@ -1,0 +1,206 @@
+#include "syrtos/launch/scheduler.h"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "syrtos/base/error.h"
+#include "syrtos/launch/sockets.h"
+
+namespace syrtos::launch {
+
+namespace {
+
+using nlohmann::json;
+
+// A stranger may keep a connection this long, and so many may be there at a time; then the oldest
+// goes. Ranks need milliseconds.
+constexpr auto kStrangerTime = std::chrono::seconds(5);
+constexpr int kMostStrangers = 128;
+constexpr size_t kLongestReport = 300;
+
+}  // namespace
+
+std::string Seat::name() const { return fmt::format("rank {} on {}", rank, host); }
+
+Scheduler::Scheduler(const std::string& address, uint16_t port, std::string token,
+                     const std::vector<Placement>& placements, const std::vector<Host>& hosts)
+    : token_(std::move(token)),
+      events_(epoll_create1(EPOLL_CLOEXEC)),
+      listener_(listen_at(address, port)),
+      port_(port_of(listener_)) {
+  for (const Placement& placement : placements) {
+    SYRTOS_CHECK(placement.rank == static_cast<Rank>(seats_.size()), "rank {}", placement.rank);
+    Seat seat;
+    seat.rank = placement.rank;
+    seat.role = placement.role;
+    seat.host = hosts.at(static_cast<size_t>(placement.host)).name;
+    seats_.push_back(std::move(seat));
+  }
+  epoll_event event{.events = EPOLLIN, .data = {.ptr = nullptr}};
+  if (!events_.valid() || epoll_ctl(events_.get(), EPOLL_CTL_ADD, listener_.get(), &event) != 0) {
+    fail_run("cannot watch the scheduler's port: {}", std::strerror(errno));
+  }
+}
+
+void Scheduler::step() {
+  std::array<epoll_event, 64> ready;
+  const int count = epoll_wait(events_.get(), ready.data(), static_cast<int>(ready.size()), 0);
+  bool knocking = false;
+  for (int i = 0; i < count; ++i) {
+    auto* connection = static_cast<Connection*>(ready[static_cast<size_t>(i)].data.ptr);
+    if (connection == nullptr) {
+      knocking = true;
+    } else {
+      serve(*connection);
+    }
+  }
+  if (knocking) accept_all();  // last: it may drop others
+  drop_strangers();
+}
+
+void Scheduler::accept_all() {
+  constexpr int kAtOnce = 64;  // a flood must not keep us from the ranks
+  for (int i = 0; i < kAtOnce; ++i) {
+    Descriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket.valid()) return;
+    watch_closely(socket);
+    const int descriptor = socket.get();
+    connections_.push_back({Channel(std::move(socket), token_, Channel::Side::scheduler)});
+    Connection& connection = connections_.back();
+    ++strangers_;
+    epoll_event event{.events = EPOLLIN, .data = {.ptr = &connection}};
+    if (epoll_ctl(events_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0 ||
+        !connection.channel.flush()) {
+      drop(connection);
+    }
+  }
+}
+
+void Scheduler::serve(Connection& connection) {
+  std::vector<json> messages;
+  bool open = connection.channel.receive(messages);
+  try {
+    for (const json& message : messages) hear(connection, message);
+  } catch (const json::exception&) {
+    open = false;  // a message of another kind than ours
+  }
+  if (!open || !connection.channel.flush()) {
+    drop(connection);
+  } else {
+    want_write(connection);
+  }
+}
+
+void Scheduler::hear(Connection& connection, const json& message) {
+  if (connection.rank < 0) {
+    admit(connection, message);
+  } else if (message.contains("leave")) {
+    set_state(connection.rank, Seat::State::left);
+  } else if (message.contains("doing")) {
+    seats_[static_cast<size_t>(connection.rank)].doing =
+        message["doing"].get<std::string>().substr(0, kLongestReport);
+  } else if (message.contains("blames")) {
+    const Rank blamed = message["blames"];
+    const bool sensible = blamed >= 0 && blamed < static_cast<Rank>(seats_.size());
+    if (sensible) seats_[static_cast<size_t>(connection.rank)].blames = blamed;
+  }
+}
+
+void Scheduler::admit(Connection& connection, const json& message) {
+  const Rank rank = message.at("rank");
+  if (rank < 0 || rank >= static_cast<Rank>(seats_.size())) {
+    say(connection, {{"refused", fmt::format("there is no rank {} in this job", rank)}});
+    return;
+  }
+  Seat& seat = seats_[static_cast<size_t>(rank)];
+  if (seat.state != Seat::State::expected) {
+    say(connection, {{"refused", fmt::format("{} has joined already", seat.name())}});
+    return;
+  }
+  seat.address = message.at("address");
+  seat.port = message.at("port");
+  seat.process = message.at("process");
+  connection.rank = rank;
+  --strangers_;
+  set_state(rank, Seat::State::joined);
+  say(connection, {{"welcome", true}});
+  if (std::ranges::none_of(seats_,
+                           [](const Seat& s) { return s.state == Seat::State::expected; })) {
+    publish();
+  }
+}
+
+void Scheduler::publish() {
+  complete_ = true;
+  json members = json::array();
+  for (const Seat& seat : seats_) {
+    members.push_back({{"role", to_string(seat.role)},
+                       {"host", seat.host},
+                       {"address", seat.address},
+                       {"port", seat.port}});
+  }
+  say_to_all({{"members", members}});
+}
+
+void Scheduler::stop() { say_to_all({{"stop", true}}); }
+
+void Scheduler::stop(Rank rank) {
+  for (Connection& connection : connections_) {
+    if (connection.rank == rank) say(connection, {{"stop", true}});
+  }
+}
+
+void Scheduler::end(const std::string& why) { say_to_all({{"end", why}}); }
+
+void Scheduler::set_state(Rank rank, Seat::State state) {
+  Seat& seat = seats_[static_cast<size_t>(rank)];
+  seat.state = state;
+  seat.since = Clock::now();
+}
+
+void Scheduler::say(Connection& connection, const json& message) {
+  connection.channel.send(message);
+  want_write(connection);
+}
+
+void Scheduler::say_to_all(const json& message) {
+  for (Connection& connection : connections_) {
+    if (connection.rank >= 0) say(connection, message);
+  }
+}
+
+void Scheduler::want_write(Connection& connection) {
+  const bool writing = connection.channel.has_unsent();
+  if (writing == connection.writing) return;
+  connection.writing = writing;
+  epoll_event event{.events = writing ? EPOLLIN | EPOLLOUT : EPOLLIN, .data = {.ptr = &connection}};
+  epoll_ctl(events_.get(), EPOLL_CTL_MOD, connection.channel.descriptor(), &event);
+}
+
+void Scheduler::drop(Connection& connection) {
+  if (connection.rank < 0) {
+    --strangers_;
+    ++strangers_refused_;
+  } else if (seat(connection.rank).state == Seat::State::joined) {
+    set_state(connection.rank, Seat::State::lost);
+  }
+  connections_.remove_if([&](const Connection& other) { return &other == &connection; });
+}
+
+void Scheduler::drop_strangers() {
+  for (auto at = connections_.begin(); at != connections_.end() && strangers_ > 0;) {
+    Connection& connection = *at++;
+    if (connection.rank < 0 &&
+        (strangers_ > kMostStrangers || Clock::now() - connection.since > kStrangerTime)) {
+      drop(connection);
+    }
+  }
+}
+
+}  // namespace syrtos::launch

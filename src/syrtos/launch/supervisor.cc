@@ -1,0 +1,301 @@
+#include "syrtos/launch/supervisor.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <poll.h>
+#include <csignal>
+
+#include <algorithm>
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/format.h"
+#include "syrtos/launch/invitation.h"
+#include "syrtos/launch/sockets.h"
+#include "syrtos/launch/token.h"
+#include "syrtos/launch/wait.h"
+
+namespace syrtos::launch {
+
+namespace {
+
+constexpr auto kTick = std::chrono::milliseconds(100);  // between two looks at should_stop()
+// Ranks fail because another has: those that come to light together are judged together.
+constexpr auto kJudgement = std::chrono::milliseconds(200);
+// A process whose connection broke may be about to end, and its end says more.
+constexpr auto kBroken = std::chrono::milliseconds(300);
+constexpr auto kTerm = std::chrono::seconds(3);  // from being told to being killed
+constexpr int kMostJoining = 8;                  // sshd turns away more at a time
+constexpr int kExitFailed = 1;
+constexpr int kExitRequest = 2;
+
+double in_seconds(std::chrono::milliseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+// Where the ranks of each host find the scheduler and each other. A loopback address is no use to
+// other hosts.
+struct Routes {
+  std::vector<std::string> scheduler;
+  std::vector<std::string> ranks;
+};
+
+Routes find_routes(const std::vector<Host>& hosts) {
+  Routes routes;
+  std::string outside;
+  for (const Host& host : hosts) {
+    routes.ranks.push_back(host.address);
+    routes.scheduler.push_back(own_address_towards(host.address));
+    if (routes.scheduler.back().empty()) {
+      fail_request("host {}: there is no way to its address '{}' from here", host.name,
+                   host.address);
+    }
+    if (!is_loopback(host.address)) outside = routes.scheduler.back();
+  }
+  for (size_t i = 0; i < hosts.size() && !outside.empty(); ++i) {
+    if (is_loopback(hosts[i].address)) routes.ranks[i] = routes.scheduler[i] = outside;
+  }
+  return routes;
+}
+
+}  // namespace
+
+Supervisor::Supervisor(const LaunchOptions& options)
+    : options_(options), printer_(options.write, {options.columns[0] > 0, options.columns[1] > 0}) {
+  Routes routes = find_routes(options.hosts);
+  scheduler_addresses_ = std::move(routes.scheduler);
+  rank_addresses_ = std::move(routes.ranks);
+  scheduler_ = std::make_unique<Scheduler>(options.remote ? "" : "127.0.0.1", options.port,
+                                           make_token(), options.placements, options.hosts);
+}
+
+LaunchEnd Supervisor::run() {
+  start_more();
+  while (!all_ended()) {
+    wait();
+    scheduler_->step();
+    forward();
+    if (!over_) {
+      start_more();
+      look_for_trouble();
+      look_at_servers();
+    }
+    look_at_time();
+  }
+  if (end_.code == 0 && !ranks_.empty()) {
+    const Ending ending = remote_ending(*ranks_.front()->process.ended());
+    end_.code = ending.signal != 0 ? kExitFailed : ending.code;
+  }
+  return std::move(end_);
+}
+
+Process Supervisor::start(const Placement& placement) {
+  const auto host = static_cast<size_t>(placement.host);
+  const bool first = placement.rank == 0;
+  const Invitation invitation{.rank = placement.rank,
+                              .role = placement.role,
+                              .cores = placement.cores,
+                              .host = options_.hosts[host].name,
+                              .address = rank_addresses_[host],
+                              .scheduler_address = scheduler_addresses_[host],
+                              .scheduler_port = scheduler_->port(),
+                              .output_columns = first ? options_.columns[0] : 0,
+                              .error_columns = first ? options_.columns[1] : 0};
+  std::vector<std::string> command = options_.command;
+  command.insert(command.end(), {kJoinOption, to_word(invitation)});
+  if (options_.remote) command = remote_command(*options_.remote, options_.hosts[host], command);
+  Process process(command);
+  process.tell(scheduler_->token() + "\n");
+  return process;
+}
+
+void Supervisor::start_more() {
+  const auto joining = [this] {
+    return std::ranges::count_if(ranks_, [&, rank = 0](const auto&) mutable {
+      return scheduler_->seat(rank++).state == Seat::State::expected;
+    });
+  };
+  while (ranks_.size() < options_.placements.size() &&
+         (!options_.remote || joining() < kMostJoining)) {
+    const Placement& placement = options_.placements[ranks_.size()];
+    const bool first = placement.rank == 0;
+    const std::string prefix =
+        first ? "" : fmt::format("[{}] ", scheduler_->seat(placement.rank).name());
+    ranks_.push_back(std::make_unique<RankProcess>(
+        RankProcess{.process = start(placement),
+                    .output = RankOutput(printer_, Stream::output, prefix, first),
+                    .error = RankOutput(printer_, Stream::error, prefix, first)}));
+    join_by_ = Clock::now() + options_.join_timeout;
+  }
+}
+
+void Supervisor::wait() {
+  Clock::time_point until = Clock::now() + kTick;
+  for (const auto& moment : {judge_at_, kill_at_}) {
+    if (moment) until = std::min(until, *moment);
+  }
+  std::vector<pollfd> events = {{.fd = scheduler_->descriptor(), .events = POLLIN, .revents = 0}};
+  for (const auto& rank : ranks_) {
+    for (const int descriptor : {rank->process.output.get(), rank->process.error.get(),
+                                 rank->process.ended() ? -1 : rank->process.handle()}) {
+      if (descriptor >= 0) events.push_back({.fd = descriptor, .events = POLLIN, .revents = 0});
+    }
+  }
+  poll(events.data(), events.size(), milliseconds_until(until));
+}
+
+void Supervisor::forward() {
+  for (const auto& rank : ranks_) {
+    const bool ended = rank->process.ended().has_value();  // then all it said is in the pipes
+    const auto pass_on = [ended](Descriptor& from, RankOutput& to) {
+      if (!from.valid() || (to.read_from(from.get()) && !ended)) return;
+      to.finish();
+      from.reset();
+    };
+    pass_on(rank->process.output, rank->output);
+    pass_on(rank->process.error, rank->error);
+  }
+}
+
+bool Supervisor::all_ended() {
+  return (over_ || ranks_.size() == options_.placements.size()) &&
+         std::ranges::all_of(ranks_, [](const auto& rank) {
+           return rank->process.ended() && !rank->process.output.valid() &&
+                  !rank->process.error.valid();
+         });
+}
+
+std::string Supervisor::describe(Rank rank, const std::string& what) const {
+  const Seat& seat = scheduler_->seat(rank);
+  const int64_t process =
+      options_.remote ? seat.process : ranks_[static_cast<size_t>(rank)]->process.id();
+  return fmt::format("{} ({}{}) {}{}", seat.name(), to_string(seat.role),
+                     process > 0 ? fmt::format(", process {}", process) : "", what,
+                     seat.doing.empty() ? "" : fmt::format("; its last report: {}", seat.doing));
+}
+
+std::optional<Supervisor::Failure> Supervisor::trouble_of(Rank rank) {
+  RankProcess& process = *ranks_[static_cast<size_t>(rank)];
+  const Seat& seat = scheduler_->seat(rank);
+  if (process.settled) return std::nullopt;
+  const std::optional<Ending> here = process.process.ended();
+  if (!here) {
+    if (seat.state != Seat::State::lost || Clock::now() - seat.since < kBroken) return std::nullopt;
+    process.settled = true;
+    return Failure{rank, describe(rank, "no longer answers"), {}};
+  }
+  process.settled = true;
+  const Ending ending = options_.remote ? remote_ending(*here) : *here;
+  if (ending.good() && scheduler_->all_joined()) return std::nullopt;
+  if (end_.interrupted && ending.signal == 0) return std::nullopt;  // it was asked to end
+  if (options_.remote && ending.code == kRemoteShellFailed) {
+    return Failure{rank, describe(rank, "can no longer be reached: the remote shell failed"),
+                   ending};
+  }
+  const char* when = scheduler_->all_joined() ? "" : " before all ranks had joined";
+  return Failure{rank, describe(rank, ending.text() + when), ending};
+}
+
+bool Supervisor::may_be_lost(Rank rank) const {
+  return options_.tolerate_lost_workers && rank != 0 && scheduler_->all_joined() &&
+         scheduler_->seat(rank).role == Role::worker;
+}
+
+void Supervisor::look_for_trouble() {
+  for (Rank rank = 0; rank < static_cast<Rank>(ranks_.size()); ++rank) {
+    std::optional<Failure> trouble = trouble_of(rank);
+    if (!trouble) continue;
+    if (may_be_lost(rank)) {
+      end_.lost.push_back(rank);
+      note(fmt::format("{}; the run goes on without it", trouble->text));
+      ranks_[static_cast<size_t>(rank)]->process.signal(SIGKILL);
+      continue;
+    }
+    failures_.push_back(std::move(*trouble));
+    if (!judge_at_) judge_at_ = Clock::now() + kJudgement;
+  }
+}
+
+// Which of the failures is the cause: a process that was killed; else one that blames no other;
+// else the one that is blamed.
+std::string Supervisor::judge() const {
+  for (const Failure& failure : failures_) {
+    if (failure.ending.signal != 0) return failure.text;
+  }
+  for (const Failure& failure : failures_) {
+    if (scheduler_->seat(failure.rank).blames < 0) return failure.text;
+  }
+  const Rank witness = failures_.front().rank;
+  return describe(scheduler_->seat(witness).blames, fmt::format("was lost: {} no longer reaches it",
+                                                                scheduler_->seat(witness).name()));
+}
+
+void Supervisor::look_at_servers() {
+  if (servers_asked_ || !scheduler_->all_joined()) return;
+  bool servers = false;
+  for (Rank rank = 0; rank < static_cast<Rank>(ranks_.size()); ++rank) {
+    const bool ended = ranks_[static_cast<size_t>(rank)]->process.ended().has_value();
+    if (scheduler_->seat(rank).role == Role::worker && !ended) return;
+    servers |= scheduler_->seat(rank).role == Role::server && !ended;
+  }
+  servers_asked_ = true;
+  if (!servers) return;
+  scheduler_->stop();
+  kill_at_ = Clock::now() + options_.stop_timeout;
+}
+
+void Supervisor::end_all(const std::string& why, int code) {
+  over_ = true;
+  end_.failure = why;
+  end_.code = code;
+  scheduler_->end(why);
+  for (const auto& rank : ranks_) {
+    const Seat& seat = scheduler_->seat(static_cast<Rank>(&rank - ranks_.data()));
+    if (seat.state == Seat::State::expected) rank->process.signal(SIGTERM);
+  }
+  kill_at_ = Clock::now() + kTerm;
+}
+
+std::string Supervisor::missing() const {
+  std::vector<std::string> names;
+  for (const Seat& seat : scheduler_->seats()) {
+    if (seat.state == Seat::State::expected) names.push_back(seat.name());
+  }
+  return fmt::format(
+      "{} did not join within {}; see what it printed, and that its host reaches {}:{}",
+      fmt::join(names, ", "), format_duration(in_seconds(options_.join_timeout)),
+      fmt::join(scheduler_addresses_, " or "), scheduler_->port());
+}
+
+void Supervisor::look_at_time() {
+  const Clock::time_point now = Clock::now();
+  if (!over_ && judge_at_ && now >= *judge_at_) {
+    const bool request = failures_.front().ending.code == kExitRequest;
+    end_all(judge(), request ? kExitRequest : kExitFailed);
+  }
+  if (!over_ && !scheduler_->all_joined() && now >= join_by_) end_all(missing(), kExitFailed);
+  if (!over_ && !end_.interrupted && options_.should_stop && options_.should_stop()) {
+    end_.interrupted = true;
+    if (scheduler_->all_joined()) {
+      scheduler_->stop();
+      kill_at_ = now + options_.stop_timeout;
+    } else {
+      end_all("interrupted before all ranks had joined", kExitFailed);
+    }
+  }
+  if (!kill_at_ || now < *kill_at_) return;
+  kill_at_.reset();
+  for (Rank rank = 0; rank < static_cast<Rank>(ranks_.size()); ++rank) {
+    Process& process = ranks_[static_cast<size_t>(rank)]->process;
+    if (process.ended()) continue;
+    if (end_.failure.empty()) {
+      end_.failure =
+          describe(rank, fmt::format("did not end within {} of being asked to",
+                                     format_duration(in_seconds(options_.stop_timeout))));
+      end_.code = kExitFailed;
+    }
+    process.signal(SIGKILL);
+  }
+  over_ = true;
+}
+
+}  // namespace syrtos::launch

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "syrtos/base/clock.h"
+#include "syrtos/launch/launch.h"
+#include "syrtos/launch/process.h"
+#include "syrtos/launch/scheduler.h"
+
+namespace syrtos::launch {
+
+/// One rank's process, seen from the launcher.
+struct RankProcess {
+  Process process;
+  RankOutput output;
+  RankOutput error;
+  bool settled = false;  ///< its end was looked at
+};
+
+/// The launcher at work: see launch().
+class Supervisor {
+ public:
+  explicit Supervisor(const LaunchOptions& options);
+  LaunchEnd run();
+
+ private:
+  struct Failure {
+    Rank rank;
+    std::string text;
+    Ending ending;
+  };
+
+  Process start(const Placement& placement);
+  void start_more();
+  void wait();
+  void forward();
+  bool all_ended();
+  std::optional<Failure> trouble_of(Rank rank);
+  void look_for_trouble();
+  std::string judge() const;
+  void look_at_time();
+  void look_at_servers();
+  bool may_be_lost(Rank rank) const;
+  void end_all(const std::string& why, int code);
+  std::string missing() const;
+  std::string describe(Rank rank, const std::string& what) const;
+  void note(const std::string& text) { printer_.line(Stream::error, text); }
+
+  const LaunchOptions& options_;
+  Printer printer_;
+  std::vector<std::string> scheduler_addresses_;  // by host
+  std::vector<std::string> rank_addresses_;       // by host
+  std::unique_ptr<Scheduler> scheduler_;
+  std::vector<std::unique_ptr<RankProcess>> ranks_;  // that were started
+  std::vector<Failure> failures_;
+  std::optional<Clock::time_point> judge_at_;
+  std::optional<Clock::time_point> kill_at_;
+  Clock::time_point join_by_;
+  bool over_ = false;  // everything is being ended
+  bool servers_asked_ = false;
+  LaunchEnd end_;
+};
+
+}  // namespace syrtos::launch
