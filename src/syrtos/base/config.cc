@@ -23,6 +23,9 @@ Environment read_environment() {
   } else if (!home.empty()) {
     environment.cache_home = std::filesystem::path(home) / ".cache";
   }
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"}) {
+    environment.mpi_job = environment.mpi_job || !variable(name).empty();
+  }
   environment.colour = variable("NO_COLOR").empty();
   return environment;
 }

@@ -9,6 +9,7 @@ namespace syrtos {
 struct Environment {
   std::filesystem::path cache_home;  ///< $XDG_CACHE_HOME, else ~/.cache; empty: neither
   bool colour = true;               ///< NO_COLOR is not set
+  bool mpi_job = false;             ///< mpirun or srun started this process
 };
 
 Environment read_environment();

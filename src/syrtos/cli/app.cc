@@ -59,10 +59,10 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   return fmt::format("'{}' takes no further argument, found '{}'{}", path, word, help);
 }
 
-int run_chosen(const Run& chosen) {
+int run_chosen(const Run& chosen, std::vector<std::string> arguments) {
   try {
     catch_interrupts();
-    return chosen({read_environment(), cpu_info(), interrupted});
+    return chosen({read_environment(), cpu_info(), interrupted, std::move(arguments)});
   } catch (const RequestError& error) {
     print_error(error.what());
     return kExitRequest;
@@ -111,7 +111,7 @@ int run(int argc, char** argv) {
     print_error(error.what());
     return kExitRequest;
   }
-  const int code = run_chosen(chosen);
+  const int code = run_chosen(chosen, std::vector<std::string>(argv + 1, argv + argc));
   if (std::fflush(stdout) != 0 && code == kExitDone) {
     print_error("the output could not be written; is the disk full?");
     return kExitFailed;

@@ -16,7 +16,8 @@ constexpr int kExitRequest = 2;  ///< the request was wrong
 struct Context {
   Environment environment;
   CpuInfo cpu;
-  std::function<bool()> interrupted;  ///< Ctrl-C was pressed
+  std::function<bool()> interrupted;        ///< Ctrl-C was pressed
+  std::vector<std::string> arguments = {};  ///< of the program, without its own name
 };
 
 /// A command that was chosen: what main calls after parsing. Returns the exit code.

@@ -6,6 +6,7 @@
 
 #include "syrtos/base/format.h"
 #include "syrtos/cli/command.h"
+#include "syrtos/launch/remote.h"
 #include "syrtos/train/doctor.h"
 
 namespace syrtos::cli {
@@ -52,9 +53,16 @@ void add_doctor(CLI::App& app, Run& run) {
   auto as_json = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand("doctor", "Look at this machine and what is missing");
   command->add_flag("--json", *as_json, "print as JSON");
+  // What launchers compare between hosts.
+  auto identity = std::make_shared<bool>(false);
+  command->add_flag("--identity", *identity)->group("");
   command->footer("Example:\n  syrtos doctor");
-  command->callback([as_json, &run] {
-    run = [as_json](const Context& context) { return run_doctor(*as_json, context); };
+  command->callback([as_json, identity, &run] {
+    run = [as_json, identity](const Context& context) {
+      if (!*identity) return run_doctor(*as_json, context);
+      fmt::print("{}\n", launch::identity_line(context.cpu.cores));
+      return kExitDone;
+    };
   });
 }
 

@@ -34,8 +34,11 @@ std::string bar(double part, int width) {
   return text + std::string(static_cast<size_t>(width - used), ' ');
 }
 
-Progress::Progress(std::FILE* out, bool colour)
-    : out_(out), terminal_(isatty(fileno(out)) != 0), colour_(terminal_ && colour) {}
+Progress::Progress(std::FILE* out, bool colour, int columns)
+    : out_(out),
+      columns_(columns),
+      terminal_(columns > 0 || isatty(fileno(out)) != 0),
+      colour_(terminal_ && colour) {}
 
 std::string Progress::strong(const std::string& text) const {
   return colour_ ? "\x1b[1m" + text + "\x1b[0m" : text;
@@ -51,7 +54,15 @@ void Progress::started(const train::StartInfo& info) {
              job.threads == 1 ? "" : "s", format_bytes(static_cast<double>(info.memory_bytes)));
   fmt::print(out_, "data: {}, {} training and {} test images; {} steps of {} images\n", job.data,
              format_count(info.job.data.train->size()), format_count(info.job.data.test->size()),
-             format_count(info.total_steps), job.batch);
+             format_count(info.total_steps), info.job.step_samples());
+  if (job.workers > 1 || info.job.strategy.exchange.has_servers()) {
+    fmt::print(out_, "{} workers: --exchange {} --sync {} --wire {} --update {}, {} bucket{}\n",
+               job.workers, strategy::to_string(info.job.strategy.exchange), job.sync, job.wire,
+               job.update, info.buckets, info.buckets == 1 ? "" : "s");
+  }
+  if (!job.replay.empty()) {
+    fmt::print(out_, "computing is replayed from {}: the loss means nothing\n", job.replay);
+  }
   fmt::print(out_, "run directory: {}{}\n", info.directory.path().string(),
              first_step_ > 0 ? fmt::format(" (going on after step {})", first_step_) : "");
   std::fflush(out_);
@@ -71,7 +82,7 @@ void Progress::step(const train::StepInfo& info) {
                       static_cast<double>(info.total_steps - info.step);
   const double part =
       static_cast<double>(info.step_in_epoch) / static_cast<double>(info.steps_per_epoch);
-  const bool wide = columns(out_) >= kBarNeeds;
+  const bool wide = (columns_ > 0 ? columns_ : columns(out_)) >= kBarNeeds;
   fmt::print(out_, "\r\x1b[K{} {}/{} {}step {}/{}  loss {:.4f}  {} images/s  {} left",
              strong("epoch"), info.epoch, info.epochs,
              wide ? "│" + bar(part, kBarWidth) + "│ " : "", info.step_in_epoch,

@@ -12,8 +12,8 @@ namespace syrtos::cli {
 /// left), otherwise a plain line for each epoch.
 class Progress : public train::TrainObserver {
  public:
-  /// `out` is not owned.
-  Progress(std::FILE* out, bool colour);
+  /// `out` is not owned. `columns`: of the terminal that it ends on although it is none itself.
+  Progress(std::FILE* out, bool colour, int columns = 0);
   ~Progress() override { clear(); }
 
   void started(const train::StartInfo& info) override;
@@ -27,6 +27,7 @@ class Progress : public train::TrainObserver {
   std::string strong(const std::string& text) const;
 
   std::FILE* out_;
+  int columns_;
   bool terminal_;
   bool colour_;
   bool drawn_ = false;

@@ -1,53 +1,26 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
-#include "syrtos/cli/command.h"
 #include "syrtos/cli/progress.h"
+#include "syrtos/cli/train_request.h"
+#include "syrtos/launch/invitation.h"
 #include "syrtos/train/job_file.h"
-#include "syrtos/train/trainer.h"
 
 namespace syrtos::cli {
 
-namespace {
-
 using train::Outcome;
 
-struct Options {
-  std::string job_file;
-  std::string resume;
-  std::vector<std::pair<const train::JobField*, std::string>> fields;
-  bool json = false;
-};
+namespace {
 
 // What may change when a run goes on; anything else would make it another run.
 bool may_change(const train::JobField& field) {
-  return field.key == "epochs" || field.key == "steps" || field.key == "threads";
-}
-
-train::Job read_job(const Options& options) {
-  train::Job job;
-  if (!options.resume.empty()) {
-    const auto run = train::RunDirectory::open(options.resume);
-    if (!options.job_file.empty()) {
-      fail_request("--resume goes on with the job of {}: leave {} out", options.resume,
-                   options.job_file);
-    }
-    train::read_job_file(job, run.job_file());
-  } else if (!options.job_file.empty()) {
-    train::read_job_file(job, options.job_file);
-  }
-  for (const auto& [field, text] : options.fields) {
-    if (!options.resume.empty() && !may_change(*field)) {
-      fail_request("{} cannot change when a run goes on: only --epochs, --steps and --threads can",
-                   field->option);
-    }
-    train::set_field(job, *field, text, field->option);
-  }
-  return job;
+  return field.key == "epochs" || field.key == "steps" || field.key == "threads" ||
+         field.key.starts_with("distribute.");
 }
 
 nlohmann::json to_json(const Outcome& outcome, const train::RunDirectory& directory) {
@@ -56,16 +29,94 @@ nlohmann::json to_json(const Outcome& outcome, const train::RunDirectory& direct
   const char* end = outcome.end == Outcome::End::complete        ? "complete"
                     : outcome.end == Outcome::End::stopped_early ? "stopped early"
                                                                  : "interrupted";
-  return {{"run", directory.path().string()},
-          {"end", end},
-          {"step", outcome.position.step},
-          {"seconds", outcome.seconds},
-          {"epochs", epochs}};
+  nlohmann::json text = {{"run", directory.path().string()},
+                         {"end", end},
+                         {"step", outcome.position.step},
+                         {"seconds", outcome.seconds},
+                         {"epochs", epochs}};
+  for (const auto& [stale, pushes] : outcome.staleness) {
+    text["staleness"][std::to_string(stale)] = pushes;
+  }
+  return text;
 }
 
-int report(const Outcome& outcome, const train::RunDirectory& directory) {
+void print_staleness(const Outcome& outcome) {
+  int64_t all = 0;
+  for (const auto& [stale, pushes] : outcome.staleness) all += pushes;
+  if (all == 0) return;
+  std::string text;
+  for (const auto& [stale, pushes] : outcome.staleness) {
+    text += fmt::format("{}{}: {:.1f} %", text.empty() ? "" : ", ", stale,
+                        100.0 * static_cast<double>(pushes) / static_cast<double>(all));
+  }
+  fmt::print("staleness (updates between pull and push): {}\n", text);
+}
+
+int run_train(const TrainRequest& request, const Context& context) {
+  train::Job job = read_job(request);
+  if (!request.join.empty()) return train_as_rank(request, std::move(job), context);
+  if (context.environment.mpi_job) return train_under_mpi(request, std::move(job), context);
+  if (is_distributed(job) || !request.hosts.empty()) {
+    return launch_training(request, job, context);
+  }
+  train::Trainer trainer(
+      train::resolve(std::move(job), context.cpu, context.environment.cache_home));
+  open_run(trainer, request);
+  Progress progress(request.json ? stderr : stdout, context.environment.colour);
+  const Outcome outcome = trainer.run_alone(progress, context.interrupted);
+  progress.clear();
+  return report(outcome, trainer.directory(), request.json);
+}
+
+}  // namespace
+
+bool TrainRequest::sets(std::string_view key) const {
+  return std::any_of(fields.begin(), fields.end(),
+                     [&](const auto& field) { return field.first->key == key; });
+}
+
+train::Job read_job(const TrainRequest& request) {
+  train::Job job;
+  if (!request.resume.empty()) {
+    const auto run = train::RunDirectory::open(request.resume);
+    if (!request.job_file.empty()) {
+      fail_request("--resume goes on with the job of {}: leave {} out", request.resume,
+                   request.job_file);
+    }
+    train::read_job_file(job, run.job_file());
+    // Of the machine and the number of workers that it was then.
+    if (request.sets("distribute.workers")) job.threads = 0;
+  } else if (!request.job_file.empty()) {
+    train::read_job_file(job, request.job_file);
+  }
+  for (const auto& [field, text] : request.fields) {
+    if (!request.resume.empty() && !may_change(*field)) {
+      fail_request(
+          "{} cannot change when a run goes on: only --epochs, --steps, --threads and how the work "
+          "is distributed can",
+          field->option);
+    }
+    train::set_field(job, *field, text, field->option);
+  }
+  return job;
+}
+
+void open_run(train::Trainer& trainer, const TrainRequest& request) {
+  if (request.resume.empty()) {
+    trainer.begin();
+  } else {
+    trainer.resume(request.resume);
+  }
+}
+
+int report(const Outcome& outcome, const train::RunDirectory& directory, bool json) {
   const std::string run = directory.path().string();
-  if (outcome.end == Outcome::End::interrupted) {
+  const bool interrupted = outcome.end == Outcome::End::interrupted;
+  if (json) {
+    fmt::print("{}\n", to_json(outcome, directory).dump());
+    return interrupted ? kExitFailed : kExitDone;
+  }
+  if (interrupted) {
     fmt::print(stderr,
                "interrupted after step {} (epoch {}), the position is saved; go on with:\n"
                "  syrtos train --resume {}\n",
@@ -76,61 +127,58 @@ int report(const Outcome& outcome, const train::RunDirectory& directory) {
   train::PartSeconds parts;
   for (const train::EpochMetrics& epoch : outcome.epochs) parts += epoch.seconds;
   const double all = parts.training() + parts.evaluate;
+  const bool several = !last.workers.empty();
   fmt::print(
-      "time: load {:.1f} %, forward {:.1f} %, backward {:.1f} %, update {:.1f} %, evaluation "
+      "time{}: load {:.1f} %, forward {:.1f} %, backward {:.1f} %, update {:.1f} %, {}evaluation "
       "{:.1f} %\n",
-      100 * parts.load / all, 100 * parts.forward / all, 100 * parts.backward / all,
-      100 * parts.update / all, 100 * parts.evaluate / all);
+      several ? " of rank 0" : "", 100 * parts.load / all, 100 * parts.forward / all,
+      100 * parts.backward / all, 100 * parts.update / all,
+      several ? fmt::format("network {:.1f} %, ", 100 * parts.network / all) : "",
+      100 * parts.evaluate / all);
+  print_staleness(outcome);
   fmt::print("{} in {}: test accuracy {:.2f} %; {}\n",
              outcome.end == Outcome::End::stopped_early ? "stopped early" : "done",
              format_duration(outcome.seconds), 100 * last.test_accuracy, directory.best().string());
   return kExitDone;
 }
 
-int run_train(const Options& options, const Context& context) {
-  train::Trainer trainer(
-      train::resolve(read_job(options), context.cpu, context.environment.cache_home));
-  if (options.resume.empty()) {
-    trainer.begin();
-  } else {
-    trainer.resume(options.resume);
-  }
-  Progress progress(options.json ? stderr : stdout, context.environment.colour);
-  const Outcome outcome = trainer.run_alone(progress, context.interrupted);
-  progress.clear();
-  if (!options.json) return report(outcome, trainer.directory());
-  fmt::print("{}\n", to_json(outcome, trainer.directory()).dump());
-  return outcome.end == Outcome::End::interrupted ? kExitFailed : kExitDone;
-}
-
-}  // namespace
-
 void add_train(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto request = std::make_shared<TrainRequest>();
   CLI::App* command = app.add_subcommand("train", "Train a network");
-  command->add_option("JOB", options->job_file, "job file (TOML); options override it")
+  command->add_option("JOB", request->job_file, "job file (TOML); options override it")
       ->type_name("");
-  command->add_option("--resume", options->resume, "go on with this run")->type_name("RUN");
+  command->add_option("--resume", request->resume, "go on with this run")->type_name("RUN");
   for (const train::JobField& field : train::job_fields()) {
     const train::JobField* at = &field;
     command
         ->add_option_function<std::string>(
             field.option,
-            [options, at](const std::string& text) { options->fields.emplace_back(at, text); },
+            [request, at](const std::string& text) { request->fields.emplace_back(at, text); },
             field.help)
         ->type_name(std::holds_alternative<std::string train::Job::*>(field.member) ? "TEXT"
                                                                                     : "NUMBER");
   }
-  command->add_flag("--json", options->json, "print the result as JSON");
+  command->add_option("--hosts", request->hosts, "file of hosts: NAME [slots=N] [address=A]")
+      ->type_name("FILE");
+  command->add_option("--launcher", request->launcher,
+                      "local, ssh or mpi (default: ssh with --hosts, else local)");
+  command->add_option("--remote-shell", request->remote_shell,
+                      "what reaches a host like 'ssh HOST COMMAND' does");
+  command->add_option(launch::kJoinOption, request->join)->group("");  // for ranks' processes
+  command->add_flag("--json", request->json, "print the result as JSON");
   command->footer(
       "Examples:\n"
       "  syrtos train examples/mnist-lenet5.toml --epochs 2\n"
       "  syrtos train --network mnist-cnn --optimizer adam --lr 0.001 --schedule cosine\n"
       "  syrtos train --network resnet18 --input 32 --data random --steps 20 --precision f32\n"
       "  syrtos train --network lenet5 --data cifar10 --augment crop:4,flip --epochs 20\n"
-      "  syrtos train --resume runs/lenet5-20260101-120000");
-  command->callback([options, &run] {
-    run = [options](const Context& context) { return run_train(*options, context); };
+      "  syrtos train examples/mnist-lenet5.toml --workers 2 --sync split\n"
+      "  syrtos train job.toml --workers 8 --hosts hosts.txt --exchange allreduce:ring\n"
+      "  syrtos train job.toml --workers 4 --hosts hosts.txt --exchange ps-sharded:2 --sync async\n"
+      "  mpirun -n 4 syrtos train job.toml\n"
+      "  syrtos train --resume runs/lenet5-20260101-120000 --workers 3");
+  command->callback([request, &run] {
+    run = [request](const Context& context) { return run_train(*request, context); };
   });
 }
 

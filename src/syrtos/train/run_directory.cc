@@ -28,6 +28,21 @@ fs::path make_default(const std::string& network, std::error_code& error) {
 
 }  // namespace
 
+std::filesystem::path RunDirectory::reserve(const Job& job) {
+  std::error_code error;
+  fs::path path = job.run;
+  if (path.empty()) {
+    path = make_default(job.network, error);
+  } else {
+    fs::create_directories(path, error);
+  }
+  if (error) {
+    fail_request("cannot create the run directory {}: {}; choose another --run DIR", path.string(),
+                 error.message());
+  }
+  return fs::absolute(path);
+}
+
 RunDirectory RunDirectory::create(const Job& job) {
   std::error_code error;
   fs::path path = job.run;

@@ -16,6 +16,8 @@ class RunDirectory {
   /// A new directory with the job in it: `job.run`, which must not exist or be empty, or
   /// runs/<network>-<date>-<time>. Throws RequestError when it cannot be made or written.
   static RunDirectory create(const Job& job);
+  /// The empty directory that create() will use: made now, so that its name is known.
+  static std::filesystem::path reserve(const Job& job);
   /// One that is there. Throws RequestError when it is not a run.
   static RunDirectory open(const std::filesystem::path& path);
 

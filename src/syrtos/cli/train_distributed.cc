@@ -1,0 +1,268 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "syrtos/base/error.h"
+#include "syrtos/cli/progress.h"
+#include "syrtos/cli/train_request.h"
+#include "syrtos/launch/launch.h"
+#include "syrtos/launch/membership.h"
+#include "syrtos/launch/token.h"
+#include "syrtos/strategy/server.h"
+#include "syrtos/world/mpi/mpi_world.h"
+#include "syrtos/world/tcp/tcp.h"
+
+namespace syrtos::cli {
+
+namespace fs = std::filesystem;
+using launch::Role;
+using train::Outcome;
+using world::Task;
+using world::World;
+
+namespace {
+
+train::ResolvedJob resolve(train::Job job, const Context& context) {
+  return train::resolve(std::move(job), context.cpu, context.environment.cache_home);
+}
+
+/// Tells the launcher what this rank does, and people what worker 0 does.
+class RankProgress final : public train::TrainObserver {
+ public:
+  RankProgress(Progress* shown, launch::Membership* membership)
+      : shown_(shown), membership_(membership) {}
+
+  void started(const train::StartInfo& info) override {
+    if (shown_ != nullptr) shown_->started(info);
+  }
+  void step(const train::StepInfo& info) override {
+    if (shown_ != nullptr) shown_->step(info);
+    if (membership_ != nullptr) {
+      membership_->report(fmt::format("step {} of {}", info.step, info.total_steps));
+    }
+  }
+  void epoch(const train::EpochMetrics& metrics) override {
+    if (shown_ != nullptr) shown_->epoch(metrics);
+  }
+
+ private:
+  Progress* shown_;
+  launch::Membership* membership_;
+};
+
+/// What a rank trains or serves with, made before it meets the others: building a network takes a
+/// while.
+struct RankWork {
+  strategy::Team team;
+  strategy::Options options;
+  optim::OptimizerOptions optimizer;
+  std::unique_ptr<train::Trainer> trainer;  ///< none: a server
+};
+
+RankWork prepare(train::Job job, world::Rank rank, const Context& context) {
+  train::ResolvedJob resolved = resolve(std::move(job), context);
+  RankWork work{
+      train::team_of(resolved), resolved.strategy, train::optimizer_options(resolved.job), {}};
+  if (rank < work.team.workers) {
+    work.trainer = std::make_unique<train::Trainer>(std::move(resolved), rank);
+  }
+  return work;
+}
+
+/// Trains or serves in a world that has run(Task).
+template <typename AnyWorld>
+int run_work(AnyWorld& world, RankWork& work, const TrainRequest& request,
+             const std::function<bool()>& should_stop, Progress& progress,
+             launch::Membership* membership) {
+  if (!work.trainer) {
+    world.run(strategy::serve(world, work.team, work.options, work.optimizer));
+    return kExitDone;
+  }
+  const bool first = world.rank() == 0;
+  if (first) open_run(*work.trainer, request);
+  RankProgress told(first ? &progress : nullptr, membership);
+  Outcome outcome;
+  world.run(train::keep_result(work.trainer->run(world, told, should_stop), outcome));
+  progress.clear();
+  return first ? report(outcome, work.trainer->directory(), request.json) : kExitDone;
+}
+
+/// The command line of the ranks: this one, with what was decided here.
+std::vector<std::string> rank_command(const Context& context, const std::string& run) {
+  std::vector<std::string> command = {fs::read_symlink("/proc/self/exe").string()};
+  command.insert(command.end(), context.arguments.begin(), context.arguments.end());
+  if (!run.empty()) {
+    command.push_back("--run");
+    command.push_back(run);
+  }
+  return command;
+}
+
+std::string chosen_launcher(const TrainRequest& request) {
+  const std::string name = !request.launcher.empty() ? request.launcher
+                           : request.hosts.empty()   ? "local"
+                                                     : "ssh";
+  if (name != "local" && name != "ssh" && name != "mpi") {
+    fail_request("--launcher: expected local, ssh or mpi, found '{}'", name);
+  }
+  if (name == "ssh" && request.hosts.empty()) {
+    fail_request("--launcher ssh: which hosts? Give --hosts FILE, one name per line");
+  }
+  if (name == "local" && !request.hosts.empty()) {
+    fail_request(
+        "--launcher local starts processes on this machine: leave --hosts out, or use ssh");
+  }
+  return name;
+}
+
+/// Becomes mpirun, which starts this program again as its ranks.
+[[noreturn]] void exec_mpirun(const TrainRequest& request, int ranks, const Context& context) {
+  std::vector<std::string> words = {"mpirun", "-n", std::to_string(ranks)};
+  if (!request.hosts.empty()) {
+    std::string list;
+    for (const launch::Host& host : launch::read_hosts(request.hosts)) {
+      list += fmt::format("{}{}:{}", list.empty() ? "" : ",", host.name, host.slots);
+    }
+    words.insert(words.end(), {"--host", list});
+  } else {
+    words.push_back("--oversubscribe");
+  }
+  if (geteuid() == 0) words.push_back("--allow-run-as-root");
+  for (std::string& word : rank_command(context, "")) words.push_back(std::move(word));
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  execvp("mpirun", pointers.data());
+  fail_request("--launcher mpi: mpirun cannot be started: {}; is Open MPI installed?",
+               std::strerror(errno));
+}
+
+std::string resume_hint(const fs::path& run, int64_t workers) {
+  const bool saved = fs::exists(run / "last.ckpt");
+  return saved ? fmt::format(
+                     "go on from the last checkpoint with:\n  syrtos train --resume {} "
+                     "--workers {}",
+                     run.string(), workers)
+               : fmt::format("{} has no checkpoint yet", run.string());
+}
+
+}  // namespace
+
+bool is_distributed(const train::Job& job) {
+  return job.workers > 1 || strategy::parse_exchange(job.exchange).has_servers();
+}
+
+int launch_training(const TrainRequest& request, train::Job job, const Context& context) {
+  if (!request.hosts.empty() && !request.sets("distribute.workers") && job.workers == 1) {
+    const strategy::Exchange exchange = strategy::parse_exchange(job.exchange);
+    const int slots = launch::total_slots(launch::read_hosts(request.hosts));
+    job.workers = std::max(1, slots - exchange.servers);
+  }
+  const train::ResolvedJob resolved = resolve(job, context);  // refuses before anything starts
+  if (resolved.strategy.exchange.kind == strategy::Exchange::Kind::shared) {
+    fail_request("--exchange shared is not there yet");
+  }
+  const strategy::Team team = train::team_of(resolved);
+  const std::string launcher = chosen_launcher(request);
+  if (launcher == "mpi") exec_mpirun(request, team.workers + team.servers, context);
+
+  launch::LaunchOptions options;
+  if (launcher == "ssh") {
+    options.hosts = launch::read_hosts(request.hosts);
+    options.remote = launch::RemoteShell{request.remote_shell, fs::current_path()};
+    const std::vector<std::string> ask = {rank_command(context, "")[0], "doctor", "--identity"};
+    launch::check_hosts(options.hosts, *options.remote, ask, context.interrupted);
+  } else {
+    options.hosts = {launch::this_machine(context.cpu.cores, team.workers + team.servers)};
+  }
+  options.placements = launch::place(team.workers, team.servers, options.hosts);
+  const bool is_new = request.resume.empty();
+  const fs::path run = is_new ? train::RunDirectory::reserve(job) : fs::path(request.resume);
+  options.command = rank_command(context, is_new ? run.string() : "");
+  options.command.insert(options.command.end(), {"--workers", std::to_string(job.workers)});
+  options.tolerate_lost_workers = resolved.strategy.sync.tolerates_losses();
+  options.columns = launch::terminal_columns();
+  options.should_stop = context.interrupted;
+  const launch::LaunchEnd end = launch::launch(options);
+  std::error_code ignored;
+  if (is_new && fs::is_empty(run, ignored)) fs::remove(run, ignored);
+  for (const world::Rank rank : end.lost) {
+    fmt::print(stderr, "the run went on without rank {}, which was lost\n", rank);
+  }
+  if (!end.failure.empty()) {
+    fmt::print(stderr, "error: {}\n{}\n", end.failure, resume_hint(run, job.workers));
+  }
+  return end.code;
+}
+
+int train_as_rank(const TrainRequest& request, train::Job job, const Context& context) {
+  const launch::Invitation invitation = launch::parse_invitation(request.join);
+  const std::string token = launch::read_token(STDIN_FILENO, std::chrono::seconds(10));
+  if (job.threads == 0) job.threads = invitation.cores;
+  RankWork work = prepare(std::move(job), invitation.rank, context);
+  world::Listener listener(invitation.address);
+  launch::JoinOptions join;
+  join.invitation = invitation;
+  join.token = token;
+  join.port = listener.port();
+  join.input = STDIN_FILENO;
+  const std::unique_ptr<launch::Membership> membership = launch::join(join);
+  const launch::Assignment& assignment = membership->assignment();
+  world::TcpOptions options;
+  options.rank = assignment.rank;
+  options.token = assignment.token;
+  for (const launch::Member& member : assignment.members) {
+    options.members.push_back({member.host, member.address, member.port});
+  }
+  Progress progress(request.json ? stderr : stdout, context.environment.colour,
+                    request.json ? invitation.error_columns : invitation.output_columns);
+  const auto should_stop = [&] { return membership->stop_requested() || context.interrupted(); };
+  int code = kExitFailed;
+  try {
+    world::TcpWorld world(std::move(options), std::move(listener));
+    code = run_work(world, work, request, should_stop, progress, membership.get());
+  } catch (const world::PeerLost& error) {
+    progress.clear();
+    membership->blame(error.rank());
+    throw;
+  }
+  std::fflush(stdout);
+  membership->leave();
+  return code;
+}
+
+int train_under_mpi(const TrainRequest& request, train::Job job, const Context& context) {
+  world::MpiJob mpi;
+  const strategy::Exchange exchange = strategy::parse_exchange(job.exchange);
+  const int servers = exchange.kind == strategy::Exchange::Kind::servers ? exchange.servers : 0;
+  const int workers = mpi.size() - servers;
+  if (workers < 1) {
+    fail_request("mpirun started {} ranks, and {} of them would be servers: start more", mpi.size(),
+                 servers);
+  }
+  if (request.sets("distribute.workers") && job.workers != workers) {
+    fail_request("--workers {}: mpirun started {} ranks, {} of them workers: leave --workers out",
+                 job.workers, mpi.size(), workers);
+  }
+  job.workers = workers;
+  const bool first = mpi.rank() == 0;
+  int code = kExitFailed;
+  try {
+    RankWork work = prepare(std::move(job), mpi.rank(), context);
+    const std::unique_ptr<world::MpiWorld> world = mpi.make_world();
+    Progress progress(request.json ? stderr : stdout, context.environment.colour);
+    code = run_work(*world, work, request, context.interrupted, progress, nullptr);
+  } catch (const RequestError& error) {
+    // Every rank finds the same; one says it.
+    if (first) fmt::print(stderr, "error: {}\n", error.what());
+    return kExitRequest;
+  }
+  return code;
+}
+
+}  // namespace syrtos::cli

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "syrtos/cli/command.h"
+#include "syrtos/train/job.h"
+#include "syrtos/train/trainer.h"
+
+namespace syrtos::cli {
+
+/// What 'syrtos train' was asked for.
+struct TrainRequest {
+  std::string job_file;
+  std::string resume;
+  std::vector<std::pair<const train::JobField*, std::string>> fields;
+  bool json = false;
+
+  std::string hosts;     ///< file
+  std::string launcher;  ///< empty: as the surroundings suggest
+  std::string remote_shell = "ssh";
+  std::string join;  ///< in a rank's process: its invitation
+
+  bool sets(std::string_view key) const;
+};
+
+/// The job that the request describes.
+train::Job read_job(const TrainRequest& request);
+
+/// Begins or goes on: worker 0's directory.
+void open_run(train::Trainer& trainer, const TrainRequest& request);
+
+/// Prints how it ended; returns the exit code.
+int report(const train::Outcome& outcome, const train::RunDirectory& directory, bool json);
+
+/// Starts the ranks of a distributed run and stays until all have ended.
+int launch_training(const TrainRequest& request, train::Job job, const Context& context);
+/// The process of a rank that launch_training() started.
+int train_as_rank(const TrainRequest& request, train::Job job, const Context& context);
+/// The process of a rank that mpirun or srun started.
+int train_under_mpi(const TrainRequest& request, train::Job job, const Context& context);
+
+/// Its ranks are several.
+bool is_distributed(const train::Job& job);
+
+}  // namespace syrtos::cli

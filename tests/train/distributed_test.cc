@@ -1,0 +1,221 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "syrtos/strategy/server.h"
+#include "syrtos/train/job_file.h"
+#include "syrtos/train/trainer.h"
+#include "syrtos/world/local/local.h"
+#include "tests/support/temporary.h"
+
+namespace syrtos::train {
+namespace {
+
+using testing::HasSubstr;
+
+class Silent : public TrainObserver {
+ public:
+  void started(const StartInfo&) override {}
+  void step(const StepInfo&) override {}
+  void epoch(const EpochMetrics&) override {}
+};
+
+class Distributed : public TemporaryDirectory {
+ protected:
+  Job small_job(const std::string& run) const {
+    Job job;
+    job.network = "lenet5";
+    job.data = "random";
+    job.samples = 70;
+    job.batch = 16;
+    job.epochs = 2;
+    job.precision = "f32";
+    job.threads = 1;
+    job.learning_rate = 0.01;
+    job.run = (directory_ / run).string();
+    return job;
+  }
+
+  struct Result {
+    std::vector<float> weights;  // of rank 0
+    std::vector<EpochMetrics> epochs;
+    Outcome outcome;
+  };
+
+  /// All ranks in this process.
+  static Result train(const Job& job, const std::string& resume = "", int64_t stop_after = 0) {
+    const ResolvedJob resolved = resolve(job, cpu_info(), "nowhere");
+    const strategy::Team team = team_of(resolved);
+    std::vector<std::unique_ptr<Trainer>> trainers;
+    for (int worker = 0; worker < team.workers; ++worker) {
+      trainers.push_back(std::make_unique<Trainer>(resolve(job, cpu_info(), "nowhere"), worker));
+    }
+    if (resume.empty()) {
+      trainers[0]->begin();
+    } else {
+      trainers[0]->resume(resume);
+    }
+    std::vector<Outcome> outcomes(trainers.size());
+    Silent silent;
+    int64_t asked = 0;
+    const auto stop = [&] { return stop_after > 0 && ++asked > stop_after; };
+    world::LocalCluster cluster(team.workers + team.servers);
+    world::run_all(cluster, [&](World& world) -> Task<> {
+      if (world.rank() >= team.workers) {
+        return strategy::serve(world, team, resolved.strategy, optimizer_options(job));
+      }
+      const auto rank = static_cast<size_t>(world.rank());
+      return keep_result(trainers[rank]->run(world, silent, stop), outcomes[rank]);
+    });
+    const std::span<float> weights = trainers[0]->network().parameters().weights();
+    for (const auto& trainer : trainers) {
+      const std::span<float> other = trainer->network().parameters().weights();
+      EXPECT_TRUE(std::equal(weights.begin(), weights.end(), other.begin()))
+          << "workers differ in the end";
+    }
+    return {{weights.begin(), weights.end()}, outcomes[0].epochs, outcomes[0]};
+  }
+
+  static double difference(const std::vector<float>& a, const std::vector<float>& b) {
+    EXPECT_EQ(a.size(), b.size());
+    double most = 0;
+    for (size_t i = 0; i < a.size(); ++i) most = std::max(most, std::fabs(double{a[i]} - b[i]));
+    return most;
+  }
+};
+
+struct Way {
+  int workers;
+  const char* exchange;
+  const char* sync;
+};
+
+class Split : public Distributed, public testing::WithParamInterface<Way> {};
+
+TEST_P(Split, IsTheSameAsTrainingAlone) {
+  const Result alone = train(small_job("alone"));
+  Job job = small_job("together");
+  job.workers = GetParam().workers;
+  job.exchange = GetParam().exchange;
+  job.sync = "split";
+  const Result together = train(job);
+  EXPECT_LT(difference(alone.weights, together.weights), 2e-6);
+  ASSERT_EQ(alone.epochs.size(), together.epochs.size());
+  for (size_t i = 0; i < alone.epochs.size(); ++i) {
+    EXPECT_NEAR(alone.epochs[i].train_loss, together.epochs[i].train_loss, 1e-5);
+    EXPECT_EQ(alone.epochs[i].train_accuracy, together.epochs[i].train_accuracy);
+    EXPECT_NEAR(alone.epochs[i].test_loss, together.epochs[i].test_loss, 1e-5);
+    EXPECT_EQ(alone.epochs[i].test_accuracy, together.epochs[i].test_accuracy);
+    EXPECT_EQ(together.epochs[i].workers.size(), static_cast<size_t>(job.workers));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Exchanges, Split,
+                         testing::Values(Way{2, "allreduce:ring", ""}, Way{3, "allreduce", ""},
+                                         Way{4, "allreduce:tree", ""}, Way{3, "ps", ""},
+                                         Way{2, "ps-sharded:2", ""}, Way{3, "ps-colocated", ""}));
+
+TEST_F(Distributed, JoinIsTheSameAsOneBatchOfAllSamples) {
+  Job whole = small_job("whole");
+  whole.batch = 30;
+  Job job = small_job("join");
+  job.batch = 10;
+  job.workers = 3;
+  EXPECT_LT(difference(train(whole).weights, train(job).weights), 2e-6);
+}
+
+TEST_F(Distributed, EveryModeTrainsAndAllWorkersEndWithTheSameWeights) {
+  int n = 0;
+  for (const Way& way :
+       {Way{3, "ps", "async"}, Way{2, "ps-colocated", "async"}, Way{3, "ps-sharded:2", "ssp:1"},
+        Way{3, "ps", "backup:1"}, Way{3, "allreduce", "local:2"}}) {
+    Job job = small_job("mode" + std::to_string(n++));
+    job.workers = way.workers;
+    job.exchange = way.exchange;
+    job.sync = way.sync;
+    job.batch = 5;
+    job.epochs = 3;
+    const Result result = train(job);
+    EXPECT_EQ(result.epochs.size(), 3U) << way.sync;
+    EXPECT_LT(result.epochs.back().train_loss, 2.5) << way.sync;
+  }
+}
+
+TEST_F(Distributed, ARunGoesOnWithAnotherNumberOfWorkersAndAnotherExchange) {
+  const Result undisturbed = train(small_job("undisturbed"));
+  Job job = small_job("run");
+  job.workers = 4;
+  job.sync = "split";
+  job.exchange = "ps";
+  EXPECT_EQ(train(job, "", 12).outcome.end, Outcome::End::interrupted);
+  for (const auto& [workers, exchange] : {std::pair{3, "allreduce"}, std::pair{1, "allreduce"}}) {
+    job.workers = workers;
+    job.exchange = exchange;
+    const Result result = train(job, job.run, workers == 1 ? 0 : 6);
+    if (workers > 1) {
+      EXPECT_EQ(result.outcome.end, Outcome::End::interrupted);
+      continue;
+    }
+    EXPECT_EQ(result.outcome.end, Outcome::End::complete);
+    EXPECT_LT(difference(undisturbed.weights, result.weights), 2e-6);
+    EXPECT_EQ(result.outcome.position.step, undisturbed.outcome.position.step);
+  }
+}
+
+TEST_F(Distributed, WorkersThatDifferAreNamed) {
+  Job job = small_job("differ");
+  job.workers = 2;
+  Job other = job;
+  other.seed = 7;  // other random data, too
+  Trainer first(resolve(job, cpu_info(), "nowhere"), 0);
+  Trainer second(resolve(other, cpu_info(), "nowhere"), 1);
+  first.begin();
+  Silent silent;
+  Outcome outcome;
+  world::LocalCluster cluster(2);
+  try {
+    world::run_all(cluster, [&](World& world) -> Task<> {
+      Trainer& mine = world.rank() == 0 ? first : second;
+      return keep_result(mine.run(world, silent, [] { return false; }), outcome);
+    });
+    ADD_FAILURE() << "they trained";
+  } catch (const RequestError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("rank 1"));
+    EXPECT_THAT(error.what(), HasSubstr("job seed"));
+    EXPECT_THAT(error.what(), HasSubstr("training data"));
+    EXPECT_THAT(error.what(), testing::Not(HasSubstr("job batch")));
+  }
+}
+
+TEST_F(Distributed, WhatMakesNoSenseIsRefused) {
+  const auto refused = [&](const char* exchange, const char* sync, int64_t workers,
+                           const char* update, const std::string& why) {
+    Job job = small_job("refused");
+    job.exchange = exchange;
+    job.sync = sync;
+    job.workers = workers;
+    job.update = update;
+    try {
+      resolve(job, cpu_info(), "nowhere");
+      ADD_FAILURE() << exchange << " " << sync;
+    } catch (const RequestError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(why));
+    }
+  };
+  refused("allreduce", "async", 2, "auto", "use --exchange ps");
+  refused("ps", "backup:2", 2, "auto", "at most 1 can be left out");
+  refused("ps", "local:4", 2, "auto", "allreduce");
+  refused("ps", "async", 2, "worker", "use --update server");
+  refused("allreduce", "join", 2, "server", "has no servers");
+  refused("allreduce", "split", 17, "auto", "use at most 16");
+  refused("allreduce", "join", 5, "auto", "use at most 4 workers");
+  refused("alreduce", "join", 2, "auto", "did you mean 'allreduce'");
+  refused("allreduce", "spp:1", 2, "auto", "unknown");
+  refused("allreduce", "local:0", 2, "auto", "at least 1");
+  refused("ps-sharded:x", "join", 2, "auto", "ps-sharded:2");
+  refused("shared", "join", 2, "auto", "--sync async");
+}
+
+}  // namespace
+}  // namespace syrtos::train
