@@ -21,7 +21,7 @@ namespace {
 using nlohmann::json;
 
 // The scheduler listens before any rank is started: more patience is for a flood of strangers.
-constexpr auto kPatience = std::chrono::seconds(3);
+constexpr auto kPatience = std::chrono::seconds(10);
 constexpr auto kPause = std::chrono::milliseconds(50);
 
 class Joining {

@@ -43,6 +43,16 @@ struct JoinOptions {
   std::chrono::milliseconds grace = std::chrono::milliseconds(1000);
 };
 
+/// How a rank's process begins:
+///
+///   const Invitation invitation = parse_invitation(word);             // after --join
+///   const std::string token = read_token(STDIN_FILENO, timeout);
+///   listens at invitation.address, on any port
+///   const auto membership = join({.invitation = invitation, .token = token, .port = port,
+///                                 .input = STDIN_FILENO});
+///   connects to the others by membership->assignment(), trains, reports
+///   membership->leave();                                              // if all went well
+///
 /// A rank's living connection to the scheduler. A thread watches it, so that the process ends when
 /// everything is to end, whatever its other threads do. All calls are safe from any thread.
 class Membership {
