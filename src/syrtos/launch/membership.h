@@ -57,7 +57,9 @@ struct JoinOptions {
 /// everything is to end, whatever its other threads do. All calls are safe from any thread.
 class Membership {
  public:
-  Membership(const JoinOptions& options, Channel channel, Assignment assignment);
+  /// `further`: messages that came together with the assignment.
+  Membership(const JoinOptions& options, Channel channel, Assignment assignment,
+             std::vector<nlohmann::json> further);
   Membership(const Membership&) = delete;
   Membership& operator=(const Membership&) = delete;
   /// Without leave() the scheduler takes this for a loss.
@@ -77,6 +79,7 @@ class Membership {
  private:
   void watch();
   bool hear();
+  bool obey(const std::vector<nlohmann::json>& messages);
   void send_report();
   void end(const std::string& why);
   void finish();
@@ -89,8 +92,9 @@ class Membership {
   std::atomic<bool> leaving_ = false;
   std::atomic<Rank> blamed_ = -1;
   std::mutex mutex_;
-  std::string doing_;  // under the mutex
-  bool news_ = false;  // under the mutex
+  std::string doing_;                    // under the mutex
+  bool news_ = false;                    // under the mutex
+  std::vector<nlohmann::json> further_;  // of the thread
   std::thread thread_;
 };
 
