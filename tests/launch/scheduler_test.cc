@@ -149,6 +149,18 @@ TEST_F(SchedulerTest, asks_ranks_to_stop_and_tells_them_when_all_is_over) {
   for (auto& reason : reasons) EXPECT_EQ(reason.get_future().get(), "rank 1 failed");
 }
 
+TEST_F(SchedulerTest, what_is_said_right_after_the_table_is_heard) {
+  std::vector<Joined> joining;
+  for (const Seat& seat : scheduler_->seats()) joining.push_back(begin(options(seat.rank)));
+  ASSERT_TRUE(step_until([&] { return scheduler_->all_joined(); }));
+  scheduler_->stop();  // ranks read both at once
+  for (Joined& joined : joining) {
+    ASSERT_TRUE(step_until_ready(joined));
+    const auto member = joined.get();
+    EXPECT_TRUE(step_until([&] { return member->stop_requested(); }));
+  }
+}
+
 TEST_F(SchedulerTest, its_end_ends_the_ranks) {
   std::promise<std::string> reason;
   JoinOptions with = options(0);

@@ -21,7 +21,7 @@ namespace {
 using nlohmann::json;
 
 // The scheduler listens before any rank is started: more patience is for a flood of strangers.
-constexpr auto kPatience = std::chrono::seconds(3);
+constexpr auto kPatience = std::chrono::seconds(10);
 constexpr auto kPause = std::chrono::milliseconds(50);
 
 class Joining {
@@ -67,9 +67,13 @@ class Joining {
       }
       std::vector<json> messages;
       const bool open = channel.receive(messages) && channel.flush();
-      for (const json& message : messages) {
-        if (message.contains("members")) return member(std::move(channel), message["members"]);
-        check(message);
+      for (size_t i = 0; i < messages.size(); ++i) {
+        if (messages[i].contains("members")) {
+          const json members = messages[i]["members"];
+          messages.erase(messages.begin(), messages.begin() + static_cast<ptrdiff_t>(i) + 1);
+          return member(std::move(channel), members, std::move(messages));
+        }
+        check(messages[i]);
       }
       if (!open && channel.proven()) fail_run("{}: the launcher is gone", name());
       if (!open) return try_again("closed the connection: the token is not this job's");
@@ -89,7 +93,8 @@ class Joining {
     if (message.contains("stop")) fail_run("{}: stopped before all ranks had joined", name());
   }
 
-  std::unique_ptr<Membership> member(Channel channel, const json& members) const {
+  std::unique_ptr<Membership> member(Channel channel, const json& members,
+                                     std::vector<json> further) const {
     Assignment assignment{.rank = invitation().rank, .members = {}, .token = options_.token};
     for (const json& one : members) {
       assignment.members.push_back(
@@ -98,7 +103,8 @@ class Joining {
            .address = one["address"],
            .port = one["port"]});
     }
-    return std::make_unique<Membership>(options_, std::move(channel), std::move(assignment));
+    return std::make_unique<Membership>(options_, std::move(channel), std::move(assignment),
+                                        std::move(further));
   }
 
   // False: the time is up.

@@ -24,11 +24,13 @@ constexpr const char* kLauncherGone = "the launcher is gone";
 
 }  // namespace
 
-Membership::Membership(const JoinOptions& options, Channel channel, Assignment assignment)
+Membership::Membership(const JoinOptions& options, Channel channel, Assignment assignment,
+                       std::vector<json> further)
     : options_(options),
       assignment_(std::move(assignment)),
       channel_(std::move(channel)),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      further_(std::move(further)) {
   // Signals are for the thread that made this.
   sigset_t all;
   sigset_t before;
@@ -58,6 +60,7 @@ void Membership::finish() {
 }
 
 void Membership::watch() {
+  if (!obey(further_)) return;
   for (;;) {
     std::array<pollfd, 3> watched = {{{.fd = wake_.get(), .events = POLLIN, .revents = 0},
                                       {.fd = channel_.descriptor(), .events = POLLIN, .revents = 0},
@@ -82,6 +85,13 @@ void Membership::watch() {
 bool Membership::hear() {
   std::vector<json> messages;
   const bool open = channel_.receive(messages) && channel_.flush();
+  if (!obey(messages)) return false;
+  if (!open) end(kLauncherGone);
+  return open;
+}
+
+// False: it is over.
+bool Membership::obey(const std::vector<json>& messages) {
   for (const json& message : messages) {
     if (message.contains("stop")) stop_requested_ = true;
     if (message.contains("end")) {
@@ -89,8 +99,7 @@ bool Membership::hear() {
       return false;
     }
   }
-  if (!open) end(kLauncherGone);
-  return open;
+  return true;
 }
 
 void Membership::send_report() {

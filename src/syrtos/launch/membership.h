@@ -43,11 +43,23 @@ struct JoinOptions {
   std::chrono::milliseconds grace = std::chrono::milliseconds(1000);
 };
 
+/// How a rank's process begins:
+///
+///   const Invitation invitation = parse_invitation(word);             // after --join
+///   const std::string token = read_token(STDIN_FILENO, timeout);
+///   listens at invitation.address, on any port
+///   const auto membership = join({.invitation = invitation, .token = token, .port = port,
+///                                 .input = STDIN_FILENO});
+///   connects to the others by membership->assignment(), trains, reports
+///   membership->leave();                                              // if all went well
+///
 /// A rank's living connection to the scheduler. A thread watches it, so that the process ends when
 /// everything is to end, whatever its other threads do. All calls are safe from any thread.
 class Membership {
  public:
-  Membership(const JoinOptions& options, Channel channel, Assignment assignment);
+  /// `further`: messages that came together with the assignment.
+  Membership(const JoinOptions& options, Channel channel, Assignment assignment,
+             std::vector<nlohmann::json> further);
   Membership(const Membership&) = delete;
   Membership& operator=(const Membership&) = delete;
   /// Without leave() the scheduler takes this for a loss.
@@ -67,6 +79,7 @@ class Membership {
  private:
   void watch();
   bool hear();
+  bool obey(const std::vector<nlohmann::json>& messages);
   void send_report();
   void end(const std::string& why);
   void finish();
@@ -79,8 +92,9 @@ class Membership {
   std::atomic<bool> leaving_ = false;
   std::atomic<Rank> blamed_ = -1;
   std::mutex mutex_;
-  std::string doing_;  // under the mutex
-  bool news_ = false;  // under the mutex
+  std::string doing_;                    // under the mutex
+  bool news_ = false;                    // under the mutex
+  std::vector<nlohmann::json> further_;  // of the thread
   std::thread thread_;
 };
 

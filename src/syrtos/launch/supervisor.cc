@@ -24,7 +24,7 @@ constexpr auto kJudgement = std::chrono::milliseconds(200);
 // A process whose connection broke may be about to end, and its end says more.
 constexpr auto kBroken = std::chrono::milliseconds(300);
 constexpr auto kTerm = std::chrono::seconds(3);  // from being told to being killed
-constexpr int kMostJoining = 8;                  // sshd turns away more at a time
+constexpr int kMostJoining = 8;                  // on a host: sshd turns away more at a time
 constexpr int kExitFailed = 1;
 constexpr int kExitRequest = 2;
 
@@ -81,9 +81,10 @@ LaunchEnd Supervisor::run() {
     }
     look_at_time();
   }
-  if (end_.code == 0 && !ranks_.empty()) {
-    const Ending ending = remote_ending(*ranks_.front()->process.ended());
-    end_.code = ending.signal != 0 ? kExitFailed : ending.code;
+  if (end_.code == 0) {
+    const Ending first = *ranks_.front()->process.ended();
+    const bool one_of_ours = first.signal == 0 && first.code <= kExitRequest;
+    end_.code = one_of_ours ? first.code : kExitFailed;
   }
   return std::move(end_);
 }
@@ -108,14 +109,21 @@ Process Supervisor::start(const Placement& placement) {
   return process;
 }
 
+bool Supervisor::may_start(const Placement& placement) const {
+  if (!options_.remote) return true;
+  int joining = 0;
+  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+    if (options_.placements[rank].host == placement.host &&
+        scheduler_->seats()[rank].state == Seat::State::expected) {
+      ++joining;
+    }
+  }
+  return joining < kMostJoining;
+}
+
 void Supervisor::start_more() {
-  const auto joining = [this] {
-    return std::ranges::count_if(ranks_, [&, rank = 0](const auto&) mutable {
-      return scheduler_->seat(rank++).state == Seat::State::expected;
-    });
-  };
   while (ranks_.size() < options_.placements.size() &&
-         (!options_.remote || joining() < kMostJoining)) {
+         may_start(options_.placements[ranks_.size()])) {
     const Placement& placement = options_.placements[ranks_.size()];
     const bool first = placement.rank == 0;
     const std::string prefix =

@@ -34,6 +34,7 @@ class Supervisor {
   };
 
   Process start(const Placement& placement);
+  bool may_start(const Placement& placement) const;
   void start_more();
   void wait();
   void forward();
