@@ -47,6 +47,8 @@ void Peer::send(Message& message) {
   kick();
 }
 
+double Peer::now() const { return world_.now(); }
+
 void Peer::kick() {
   for (Connection& connection : connections_) {
     if (queue_.empty()) return;
