@@ -1,6 +1,7 @@
 #include "syrtos/world/tcp/peer.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "syrtos/world/tcp/tcp.h"
 
@@ -205,7 +206,7 @@ bool Peer::take_some() {
     const bool live = offered.slot < kPullSlots &&
                       ring_->live_in(offered.slot).load(std::memory_order_seq_cst) == 1;
     if (live && !right) {
-      broken("its memory cannot be read");
+      broken(errno == ESRCH ? "connection closed" : "its memory cannot be read");
       return false;
     }
     if (!live || incoming->taken == incoming->total) inbox_.take(*incoming, live);
