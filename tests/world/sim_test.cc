@@ -1,7 +1,5 @@
 #include "syrtos/world/sim/sim.h"
 
-// The suite's tests are defined by its header: in this binary, each world has them under its name.
-#define WorldConformance SimConformance
 #include "tests/world/conformance.h"
 
 namespace syrtos::world {
@@ -39,7 +37,7 @@ std::unique_ptr<Cluster> troubled(int ranks) {
   return std::make_unique<SimCluster>(options);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sim, SimConformance,
+INSTANTIATE_TEST_SUITE_P(Sim, WorldConformance,
                          testing::Values(WorldKind{"gigabit", gigabit},
                                          WorldKind{"one_host", one_host},
                                          WorldKind{"troubled", troubled}),

@@ -261,6 +261,30 @@ TEST(TcpWorld, TheMessageAfterACancelledOneArrives) {
   }
 }
 
+Task<> refuse_an_offer(World& world) {
+  if (world.rank() == 1) {
+    Started large(world, send_values(world, 0, test_tag(1), ramp(kMany, 1)));
+    co_await send_values(world, 0, test_tag(2), ramp(1, 1));
+    co_await large.join();
+    co_await send_values(world, 0, test_tag(1), ramp(3, 3));
+    co_return;
+  }
+  co_await expect_values(world, 1, test_tag(2), ramp(1, 1));
+  {
+    // It is there, in its sender's memory, and would be fetched next.
+    Started receiving(world, expect_values(world, 1, test_tag(1), ramp(kMany, 1)));
+    EXPECT_FALSE(receiving.done());
+  }
+  co_await expect_values(world, 1, test_tag(1), ramp(3, 3));
+}
+
+TEST(TcpWorld, AMessageInCommonMemoryWhoseRecvWasCancelledIsGivenBack) {
+  TcpOptions options;
+  options.lost_after = 60;
+  TcpCluster cluster(2, options);
+  run_all(cluster, refuse_an_offer);
+}
+
 Task<> cancel_a_recv(World& world, std::promise<void>& cancelled) {
   {
     Started receiving(world, expect_values(world, 1, test_tag(1), std::vector<float>(2000, 1)));

@@ -19,6 +19,7 @@ constexpr size_t kStageBytes = kFrameBytes + 4096;
 constexpr size_t kPeek = 8192;         // read at once when no frame is under way
 constexpr size_t kTurn = 1024 * 1024;  // bytes moved before the others have their turn
 constexpr size_t kMostDrained = 256 * 1024 * 1024;
+constexpr double kPatience = 0.5e-3;  // s
 constexpr size_t kBatchBytes = 64 * 1024;
 constexpr size_t kBatchFrames = 16;
 
@@ -70,10 +71,10 @@ bool Connection::pump() {
     readable_ = ring_->readable();
     writable_ = ring_->writable();
   }
-  if (!closed_ && readable_) read();
+  if (!closed_ && (readable_ || held_until_ > 0)) read();
   if (!closed_ && writable_) write();
-  return !closed_ &&
-         (readable_ || (writable_ && (!flushed() || (carries_data_ && peer_.has_frames()))));
+  return !closed_ && (readable_ || held_until_ > 0 ||
+                      (writable_ && (!flushed() || (carries_data_ && peer_.has_frames()))));
 }
 
 void Connection::fill_batch() {
@@ -155,6 +156,7 @@ void Connection::drain() {
 
 void Connection::read() {
   size_t moved = 0;
+  if (held_until_ > 0 && (!parse() || held_until_ > 0)) return;
   while (readable_ && moved < kTurn) {
     const ssize_t got = read_some();
     if (got < 0 && errno == EINTR) continue;
@@ -168,7 +170,7 @@ void Connection::read() {
     }
     peer_.note_heard();
     moved += static_cast<size_t>(got);
-    if (!parse()) return;
+    if (!parse() || held_until_ > 0) return;
   }
 }
 
@@ -223,6 +225,9 @@ bool Connection::parse() {
     const size_t there = end_ - begin_;
     if (left_ == 0) {
       if (there < sizeof(FrameHeader)) return true;
+      FrameHeader next;
+      std::memcpy(&next, stage_.get() + begin_, sizeof(next));
+      if (holds(next)) return true;
       if (!begin_frame()) return false;
       continue;
     }
@@ -245,6 +250,16 @@ bool Connection::parse() {
     if (left_ == 0) end_frame();
   }
   return false;
+}
+
+/// A large message comes before its recv: often that follows at once, and saves a copy.
+bool Connection::holds(const FrameHeader& next) {
+  const bool hold = next.magic == kFrameMagic && next.type == FrameType::data && !ending_ &&
+                    !peer_.inbox().expects(next);
+  const double time = hold ? peer_.now() : 0;
+  if (hold && held_until_ == 0) held_until_ = time + kPatience;
+  if (!hold || time > held_until_) held_until_ = 0;
+  return held_until_ > 0;
 }
 
 bool Connection::begin_frame() {

@@ -69,6 +69,7 @@ class Connection {
   /// Takes what is in the stage; false when the connection is over.
   bool parse();
   bool begin_frame();
+  bool holds(const FrameHeader& next);
   void end_frame();
   ssize_t read_some();
 
@@ -90,7 +91,8 @@ class Connection {
   size_t end_ = 0;
   FrameHeader frame_;
   Incoming* incoming_ = nullptr;
-  size_t left_ = 0;  // of the frame
+  size_t left_ = 0;        // of the frame
+  double held_until_ = 0;  // when a frame waits for its recv
 };
 
 }  // namespace syrtos::world::tcp

@@ -58,6 +58,16 @@ Incoming* Inbox::find(const FrameHeader& frame) {
   return &incoming;
 }
 
+bool Inbox::expects(const FrameHeader& frame) const {
+  constexpr size_t kLarge = 64 * 1024;
+  if (frame.total < kLarge || closed_) return true;
+  const auto found = lanes_.find(frame.lane);
+  if (found == lanes_.end()) return false;
+  const Lane& lane = found->second;
+  return lane.arrived.contains(frame.sequence) ||
+         (lane.next == frame.sequence && !lane.waiting.empty());
+}
+
 Incoming* Inbox::begin(const FrameHeader& frame) {
   if (frame.total > kMostBytes || frame.bytes > kFrameBytes || frame.offset > frame.total ||
       frame.bytes > frame.total - frame.offset || frame.offset % kLandingGrain != 0) {

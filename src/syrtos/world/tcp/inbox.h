@@ -47,6 +47,8 @@ class Inbox {
   void post(Message& recv);
   void abandon(Message& recv);
 
+  /// False for a large message that nobody waits for: it would have to be kept.
+  bool expects(const FrameHeader& frame) const;
   /// Where a frame belongs; null when it cannot be right.
   Incoming* begin(const FrameHeader& frame);
   /// All of a frame's bytes are in their place.

@@ -16,7 +16,7 @@ namespace syrtos::world {
 namespace {
 
 constexpr double kSpin = 50e-6;  // s
-constexpr int kLook = 64;        // at memory, between two questions to the kernel
+constexpr int kLook = 1024;      // at memory, between two questions to the kernel
 constexpr int kMostHurried = 16;
 
 }  // namespace

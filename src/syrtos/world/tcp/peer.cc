@@ -1,6 +1,7 @@
 #include "syrtos/world/tcp/peer.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "syrtos/world/tcp/tcp.h"
 
@@ -8,8 +9,8 @@ namespace syrtos::world::tcp {
 
 namespace {
 
-constexpr size_t kOfferedFrom = 32 * 1024;  // bytes: below, copying twice is cheaper
-constexpr size_t kScratchBytes = 128 * 1024;
+constexpr size_t kOfferedFrom = 64 * 1024;  // bytes: below, copying twice is cheaper
+constexpr size_t kScratchBytes = 64 * 1024;
 constexpr size_t kTurn = 1024 * 1024;
 
 }  // namespace
@@ -46,6 +47,8 @@ void Peer::send(Message& message) {
   queue_.insert(after, &outgoing);
   kick();
 }
+
+double Peer::now() const { return world_.now(); }
 
 void Peer::kick() {
   for (Connection& connection : connections_) {
@@ -203,7 +206,7 @@ bool Peer::take_some() {
     const bool live = offered.slot < kPullSlots &&
                       ring_->live_in(offered.slot).load(std::memory_order_seq_cst) == 1;
     if (live && !right) {
-      broken("its memory cannot be read");
+      broken(errno == ESRCH ? "connection closed" : "its memory cannot be read");
       return false;
     }
     if (!live || incoming->taken == incoming->total) inbox_.take(*incoming, live);

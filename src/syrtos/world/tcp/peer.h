@@ -58,6 +58,7 @@ class Peer {
   bool has_frames() const { return !queue_.empty(); }
   bool next_frame(OutFrame& frame);
   void written(Outgoing& message, size_t bytes);
+  double now() const;
   void note_sent() { sent_ = true; }
   void note_heard() { heard_ = true; }
   bool control(const FrameHeader& frame);
