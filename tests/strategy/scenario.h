@@ -206,7 +206,7 @@ inline Scenario make_scenario(uint64_t seed) {
   }
   scenario.first_step = dice.pick({0, 0, 1000});
   scenario.steps = dice.from_to(1, 12);
-  const bool shares = scenario.in_step() && dice.one_in(3);
+  const bool shares = scenario.in_step() && scenario.team.workers > 1 && dice.one_in(3);
   for (int worker = 0; worker < scenario.team.workers; ++worker) {
     scenario.weights.push_back(shares ? dice.pick({0.5, 1.0, 1.5}) : 1.0);
   }

@@ -60,8 +60,8 @@ inline std::string check_near_goal(const Scenario& scenario, const std::vector<f
   const ToyReplica start(scenario.layout, scenario.optimizer, 0);
   const double part = std::max(0.35, std::pow(0.97, scenario.steps));
   const bool sparse = scenario.options.wire.kind == Wire::Kind::threshold;
-  for (const Bucket& bucket : scenario.layout.buckets) {
-    for (size_t i = bucket.first; i < bucket.first + bucket.count; ++i) {
+  for (const optim::Segment& tensor : scenario.layout.tensors) {
+    for (size_t i = tensor.offset; i < tensor.offset + tensor.elements; ++i) {
       const double goal = ToyReplica::goal(0, i);
       const double most =
           ToyReplica::common(i) && !sparse ? part * std::fabs(start.values()[i] - goal) + 0.3 : 30;
@@ -131,10 +131,9 @@ inline std::string check_staleness(const Scenario& scenario, const Outcome& outc
 
 /// A run in which nobody was lost.
 inline std::string verdict_of_calm(const Scenario& scenario, const Outcome& outcome) {
-  for (world::Rank rank = 0; rank < scenario.ranks(); ++rank) {
-    if (outcome.failed(rank)) {
-      return fmt::format("rank {} failed: {}", rank,
-                         text_of(outcome.errors[static_cast<size_t>(rank)]));
+  for (const bool consequences : {false, true}) {
+    for (const std::exception_ptr& error : outcome.errors) {
+      if (error && (lost_by(error) >= 0) == consequences) return "failed: " + text_of(error);
     }
   }
   if (!outcome.broken.empty()) return outcome.broken;

@@ -1,6 +1,7 @@
 #include "syrtos/strategy/server_training.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "syrtos/optim/clip.h"
 #include "syrtos/strategy/all_reduce.h"
@@ -79,7 +80,9 @@ Task<int64_t> ServerTraining::step(const StepInfo& info) {
   if (options_.sync.kind != Sync::Kind::backup) co_return 1;
   // Whoever was too late has to catch up: its next step is the servers' next step.
   co_await arrivals_.all();
-  co_return std::max<int64_t>(1, version_ - info.step);
+  int64_t next = std::numeric_limits<int64_t>::max();
+  for (const Lane& lane : lanes_) next = std::min(next, lane.version);
+  co_return std::max<int64_t>(1, next - info.step);
 }
 
 Task<> ServerTraining::bring(int bucket, StepInfo info, Over over) {
@@ -136,11 +139,12 @@ Task<> ServerTraining::push(int id, const StepInfo& info, uint32_t round) {
 }
 
 Task<> ServerTraining::pull(int id, uint32_t round) {
-  const Piece& piece = lanes_[static_cast<size_t>(id)].piece;
+  Lane& lane = lanes_[static_cast<size_t>(id)];
+  const Piece& piece = lane.piece;
   const Rank server = server_of(piece);
   Pull header;
   co_await world_.recv(server, header_tag(id, round), Target{&header, sizeof(header)});
-  if (id == 0) version_ = header.version;
+  lane.version = header.version;
   const Floats arena =
       options_.update == UpdateAt::server ? replica_.weights() : replica_.gradients();
   const Floats to = part(arena, piece.first, piece.count);

@@ -41,6 +41,7 @@ class ServerTraining final : public Strategy {
   struct Lane {
     Piece piece;
     uint32_t round = 0;
+    int64_t version = 0;  ///< of the weights that came last
     std::optional<Residue> residue;
     std::vector<uint16_t> packed;
   };
@@ -61,7 +62,6 @@ class ServerTraining final : public Strategy {
   const int servers_;
   std::vector<Lane> lanes_;
   std::vector<std::vector<int>> lanes_of_bucket_;
-  int64_t version_ = 0;  // of the first piece, as its server last said
   uint32_t commands_ = 0;
   Arrivals arrivals_;
   std::optional<Server> own_;  // in a worker that serves
