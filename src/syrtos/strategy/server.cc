@@ -110,6 +110,18 @@ Task<> Server::guard(Task<> task) {
   }
 }
 
+/// However long nothing is said: a server is there to wait, until a rank is lost.
+Task<> Server::listen(Rank from, Tag tag, Target target) {
+  for (bool heard = false; !heard;) {
+    try {
+      co_await world_.recv(from, tag, target);
+      heard = true;
+    } catch (const world::DeadlinePassed&) {
+      continue;
+    }
+  }
+}
+
 Task<> Server::receive_arenas() {
   for (Held& held : held_) {
     const size_t bytes = held.piece.count * sizeof(float);
@@ -125,7 +137,7 @@ Task<> Server::receive_arenas() {
 Task<> Server::obey() {
   for (uint32_t number = 0;; ++number) {
     Command command{};
-    co_await world_.recv(0, command_tag(number), Target{&command, sizeof(command)});
+    co_await listen(0, command_tag(number), Target{&command, sizeof(command)});
     if (command == Command::collect) {
       co_await send_kept();
     } else {
@@ -148,7 +160,7 @@ Task<> Server::send_kept() {
 Task<> Server::synchronous(Rank worker, Held& held) {
   for (uint32_t round = 0;; ++round) {
     Push push;
-    co_await world_.recv(worker, header_tag(held.id, round), Target{&push, sizeof(push)});
+    co_await listen(worker, header_tag(held.id, round), Target{&push, sizeof(push)});
     Held::Sum& sum = held.sums[round % 2];
     co_await receive(worker, held, round, push, sum.values.data(), true);
     const std::shared_ptr<world::Event> done = sum.done;
@@ -208,7 +220,7 @@ Task<> Server::free_rounds(Rank worker, Held& held) {
   int64_t base = 0;  // version that the worker computes with
   for (uint32_t round = 0;; ++round) {
     Push push;
-    co_await world_.recv(worker, header_tag(held.id, round), Target{&push, sizeof(push)});
+    co_await listen(worker, header_tag(held.id, round), Target{&push, sizeof(push)});
     if (push.pull_only == 0) {
       if (round == 0) {  // a run that was resumed goes on counting
         base = push.step;
@@ -282,7 +294,7 @@ Task<> Server::receive(Rank worker, Held& held, uint32_t round, const Push& push
     co_await in_->acquire();
     permit.semaphore = in_.get();
     const std::byte go{1};
-    co_await world_.send(worker, header_tag(held.id, round), Source{&go, 1});
+    co_await world_.send(worker, permit_tag(held.id, round), Source{&go, 1});
   }
   const Tag tag = push_tag(held.id, round);
   const size_t count = held.piece.count;
@@ -313,7 +325,7 @@ Task<> Server::reply(Rank worker, Held& held, uint32_t round, int64_t version, S
   if (!world_.carries_data()) values.data = nullptr;
   // The first layers' weights, which lie last, are needed first.
   const int priority = held.piece.bucket;
-  co_await world_.send(worker, header_tag(held.id, round), Source{&pull, sizeof(pull)}, priority);
+  co_await world_.send(worker, reply_tag(held.id, round), Source{&pull, sizeof(pull)}, priority);
   co_await world_.send(worker, pull_tag(held.id, round), values, priority);
 }
 

@@ -62,6 +62,7 @@ class Server {
     std::unique_ptr<world::Condition> changed;
   };
 
+  Task<> listen(Rank from, Tag tag, world::Target target);
   Task<> receive_arenas();
   Task<> obey();
   Task<> send_kept();

@@ -126,7 +126,7 @@ Task<> ServerTraining::push(int id, const StepInfo& info, uint32_t round) {
   co_await world_.send(server, header_tag(id, round), Source{&header, sizeof(header)}, priority);
   if (options_.permits > 0) {
     std::byte go{};
-    co_await world_.recv(server, header_tag(id, round), Target{&go, 1});
+    co_await world_.recv(server, permit_tag(id, round), Target{&go, 1});
   }
   Source source{gradient.data, gradient.count * sizeof(float)};
   if (lane.residue) {
@@ -143,7 +143,7 @@ Task<> ServerTraining::pull(int id, uint32_t round) {
   const Piece& piece = lane.piece;
   const Rank server = server_of(piece);
   Pull header;
-  co_await world_.recv(server, header_tag(id, round), Target{&header, sizeof(header)});
+  co_await world_.recv(server, reply_tag(id, round), Target{&header, sizeof(header)});
   lane.version = header.version;
   const Floats arena =
       options_.update == UpdateAt::server ? replica_.weights() : replica_.gradients();
@@ -197,22 +197,36 @@ Task<> ServerTraining::collect() {
   }
 }
 
+/// A worker that ended before the servers would be lost to them: all stay until these have ended.
 Task<> ServerTraining::end() {
-  if (world_.rank() == 0) {
-    const auto command = Command::stop;
-    const uint32_t number = commands_++;
-    for (int k = 0; k < servers_; ++k) {
-      co_await world_.send(team_.server_rank(k), command_tag(number),
-                           Source{&command, sizeof(command)});
-      Report report;
-      co_await world_.recv(team_.server_rank(k), report_tag(), Target{&report, sizeof(report)});
-      for (size_t i = 0; i < report.staleness.size(); ++i) {
-        report_.staleness[i] += report.staleness[i];
-      }
-      report_.dropped += report.dropped;
+  if (world_.rank() == 0) co_await stop_servers();
+  if (serving_.valid()) co_await serving_.join();
+  if (world_.rank() != 0) {
+    co_await world_.recv(0, over_tag(), Target{});
+    co_return;
+  }
+  for (Rank worker = 1; worker < team_.workers; ++worker) {
+    try {
+      co_await world_.send(worker, over_tag(), Source{});
+    } catch (const world::PeerLost&) {
+      continue;  // it no longer matters
     }
   }
-  if (serving_.valid()) co_await serving_.join();
+}
+
+Task<> ServerTraining::stop_servers() {
+  const auto command = Command::stop;
+  const uint32_t number = commands_++;
+  for (int k = 0; k < servers_; ++k) {
+    co_await world_.send(team_.server_rank(k), command_tag(number),
+                         Source{&command, sizeof(command)});
+    Report report;
+    co_await world_.recv(team_.server_rank(k), report_tag(), Target{&report, sizeof(report)});
+    for (size_t i = 0; i < report.staleness.size(); ++i) {
+      report_.staleness[i] += report.staleness[i];
+    }
+    report_.dropped += report.dropped;
+  }
 }
 
 Task<> ServerTraining::update_clipped(StepInfo info) {

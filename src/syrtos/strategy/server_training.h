@@ -52,6 +52,7 @@ class ServerTraining final : public Strategy {
   Task<> pull(int id, uint32_t round);
   Task<> refresh(int id);
   Task<> send_arenas();
+  Task<> stop_servers();
   Task<> update_clipped(StepInfo info);
   Rank server_of(const Piece& piece) const { return team_.server_rank(piece.server); }
 
