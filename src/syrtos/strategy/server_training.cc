@@ -38,8 +38,43 @@ ServerTraining::ServerTraining(World& world, const Team& team, const Options& op
   }
 }
 
+Task<> ServerTraining::run(Race& race, Task<> task) {
+  try {
+    co_await task;
+  } catch (...) {
+    race.error = std::current_exception();
+  }
+  race.over.set();
+}
+
+Task<> ServerTraining::watch(Race& race, Started& server) {
+  try {
+    co_await server.join();
+  } catch (...) {
+    race.error = std::current_exception();
+    race.over.set();
+  }
+}
+
+/// Without its server a worker that serves would wait for its own answers in vain.
+Task<> ServerTraining::beside_server(Task<> task) {
+  if (!own_) {
+    co_await task;
+    co_return;
+  }
+  Race race{Event(world_), {}};
+  const Started server(world_, watch(race, serving_));
+  const Started working(world_, run(race, std::move(task)));
+  co_await race.over.wait();
+  if (race.error) std::rethrow_exception(race.error);
+}
+
 Task<> ServerTraining::begin() {
   if (own_) serving_ = Started(world_, own_->serve());
+  co_await beside_server(start());
+}
+
+Task<> ServerTraining::start() {
   if (world_.rank() == 0) {
     co_await send_layout(world_, team_, replica_.layout());
     co_await send_arenas();
@@ -66,6 +101,12 @@ Task<> ServerTraining::send_arenas() {
 }
 
 Task<int64_t> ServerTraining::step(const StepInfo& info) {
+  int64_t taken = 1;
+  co_await beside_server(pass(info, taken));
+  co_return taken;
+}
+
+Task<> ServerTraining::pass(const StepInfo& info, int64_t& taken) {
   const Over over = std::make_shared<Event>(world_);
   const std::vector<Stage>& stages = replica_.stages();
   for (size_t i = 0; i < stages.size(); ++i) {
@@ -77,12 +118,12 @@ Task<int64_t> ServerTraining::step(const StepInfo& info) {
   }
   over->set();
   if (info.clip > 0) co_await update_clipped(info);
-  if (options_.sync.kind != Sync::Kind::backup) co_return 1;
+  if (options_.sync.kind != Sync::Kind::backup) co_return;
   // Whoever was too late has to catch up: its next step is the servers' next step.
   co_await arrivals_.all();
   int64_t next = std::numeric_limits<int64_t>::max();
   for (const Lane& lane : lanes_) next = std::min(next, lane.version);
-  co_return std::max<int64_t>(1, next - info.step);
+  taken = std::max<int64_t>(1, next - info.step);
 }
 
 Task<> ServerTraining::bring(int bucket, StepInfo info, Over over) {
@@ -166,7 +207,10 @@ Task<> ServerTraining::refresh(int id) {
 }
 
 Task<> ServerTraining::agree() {
-  if (options_.sync.in_step()) co_return;
+  if (!options_.sync.in_step()) co_await beside_server(refresh_all());
+}
+
+Task<> ServerTraining::refresh_all() {
   std::vector<Started> pulls;
   for (size_t id = 0; id < lanes_.size(); ++id) {
     pulls.emplace_back(world_, refresh(static_cast<int>(id)));
@@ -178,6 +222,10 @@ Task<> ServerTraining::agree() {
 
 Task<> ServerTraining::collect() {
   if (world_.rank() != 0 || options_.update == UpdateAt::worker) co_return;
+  co_await beside_server(collect_kept());
+}
+
+Task<> ServerTraining::collect_kept() {
   const std::vector<Floats> kept = replica_.kept();
   const auto command = Command::collect;
   const uint32_t number = commands_++;
@@ -197,8 +245,10 @@ Task<> ServerTraining::collect() {
   }
 }
 
+Task<> ServerTraining::end() { return beside_server(stop()); }
+
 /// A worker that ended before the servers would be lost to them: all stay until these have ended.
-Task<> ServerTraining::end() {
+Task<> ServerTraining::stop() {
   if (world_.rank() == 0) co_await stop_servers();
   if (serving_.valid()) co_await serving_.join();
   if (world_.rank() != 0) {

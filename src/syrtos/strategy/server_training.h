@@ -29,7 +29,7 @@ class ServerTraining final : public Strategy {
 
   Task<> begin() override;
   Task<int64_t> step(const StepInfo& info) override;
-  Task<> settle() override { return arrivals_.all(); }
+  Task<> settle() override { return beside_server(arrivals_.all()); }
   Task<> agree() override;
   Task<> collect() override;
   Task<> end() override;
@@ -46,6 +46,20 @@ class ServerTraining final : public Strategy {
     std::vector<uint16_t> packed;
   };
 
+  /// What ended first: what a worker does, or, by a failure, its own server.
+  struct Race {
+    world::Event over;
+    std::exception_ptr error;
+  };
+  static Task<> run(Race& race, Task<> task);
+  static Task<> watch(Race& race, world::Started& server);
+  Task<> beside_server(Task<> task);
+
+  Task<> start();
+  Task<> pass(const StepInfo& info, int64_t& taken);
+  Task<> refresh_all();
+  Task<> collect_kept();
+  Task<> stop();
   Task<> bring(int bucket, StepInfo info, Over over);
   Task<> exchange(int id, StepInfo info, Over over);
   Task<> push(int id, const StepInfo& info, uint32_t round);
