@@ -229,13 +229,14 @@ Task<> Server::free_rounds(Rank worker, Held& held) {
       co_await receive(worker, held, round, push, mine.data(), false);
       const auto stale = static_cast<size_t>(held.version - base);
       ++report_.staleness[std::min(stale, Report::kLargest)];
-      ++held.clocks[static_cast<size_t>(worker)];
       if (options_.sync.kind == Sync::Kind::backup) {
         co_await count_in(held, push, mine);
       } else {
         co_await update(held, mine.data(), push, 1);
         ++held.version;
       }
+      // Not before: whoever is let go by it gets weights that have seen this gradient.
+      ++held.clocks[static_cast<size_t>(worker)];
       held.changed->notify_all();
       if (options_.sync.kind == Sync::Kind::ssp) co_await await_slowest(worker, held);
     }
