@@ -8,21 +8,24 @@
 namespace syrtos::strategy {
 
 /// What brings each bucket's weights for the next pass, and how long a worker waited for it.
+/// Whoever waits for one bucket learns at once when another fails: what it waits for may depend on
+/// it.
 class Arrivals {
  public:
   Arrivals(World& world, Waiting& waiting, size_t buckets)
-      : world_(world), waiting_(waiting), coming_(buckets) {}
+      : world_(world), waiting_(waiting), coming_(buckets), changed_(world) {}
 
   void start(int bucket, Task<> task) {
-    coming_[static_cast<size_t>(bucket)] = world::Started(world_, std::move(task));
+    coming_[static_cast<size_t>(bucket)] = world::Started(world_, note(std::move(task)));
   }
 
-  /// Goes on when the bucket has arrived; throws what its exchange threw.
+  /// Goes on when the bucket has arrived; throws what an exchange threw.
   Task<> wait(int bucket) {
     world::Started& coming = coming_[static_cast<size_t>(bucket)];
     if (!coming.valid()) co_return;
     const double start = world_.now();
-    co_await coming.join();
+    while (!coming.done() && !error_) co_await changed_.wait();
+    if (error_) std::rethrow_exception(error_);
     waiting_.network += world_.now() - start;
   }
 
@@ -33,9 +36,20 @@ class Arrivals {
   }
 
  private:
+  Task<> note(Task<> task) {
+    try {
+      co_await task;
+    } catch (...) {
+      if (!error_) error_ = std::current_exception();
+    }
+    changed_.notify_all();
+  }
+
   World& world_;
   Waiting& waiting_;
   std::vector<world::Started> coming_;
+  world::Condition changed_;
+  std::exception_ptr error_;
 };
 
 }  // namespace syrtos::strategy

@@ -15,6 +15,8 @@ namespace syrtos::strategy {
 //                               <-       a byte        only with --permits: now you
 //     the gradient               ->
 //                               <-       Pull, then weights (or averaged gradients)
+//
+// A worker that serves talks with itself too, so each kind of message has a lane of its own.
 
 /// Goes before a gradient.
 struct Push {
@@ -49,6 +51,12 @@ using world::Tag;
 inline Tag header_tag(int piece, uint32_t round) {
   return {Purpose::permit, static_cast<uint16_t>(piece), round};
 }
+inline Tag permit_tag(int piece, uint32_t round) {
+  return {Purpose::permit, static_cast<uint16_t>(piece), round, 1};
+}
+inline Tag reply_tag(int piece, uint32_t round) {
+  return {Purpose::permit, static_cast<uint16_t>(piece), round, 2};
+}
 inline Tag push_tag(int piece, uint32_t round) {
   return {Purpose::push, static_cast<uint16_t>(piece), round};
 }
@@ -62,5 +70,7 @@ inline Tag arena_tag(int piece, uint32_t arena) {
 inline Tag layout_tag(uint32_t part) { return {Purpose::control, 100, part}; }
 inline Tag command_tag(uint32_t number) { return {Purpose::control, 101, number}; }
 inline Tag report_tag() { return {Purpose::control, 102, 0}; }
+/// From rank 0 to each worker: all servers have ended.
+inline Tag over_tag() { return {Purpose::control, 103, 0}; }
 
 }  // namespace syrtos::strategy

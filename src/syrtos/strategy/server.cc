@@ -110,6 +110,18 @@ Task<> Server::guard(Task<> task) {
   }
 }
 
+/// However long nothing is said: a server is there to wait, until a rank is lost.
+Task<> Server::listen(Rank from, Tag tag, Target target) {
+  for (bool heard = false; !heard;) {
+    try {
+      co_await world_.recv(from, tag, target);
+      heard = true;
+    } catch (const world::DeadlinePassed&) {
+      continue;
+    }
+  }
+}
+
 Task<> Server::receive_arenas() {
   for (Held& held : held_) {
     const size_t bytes = held.piece.count * sizeof(float);
@@ -125,7 +137,7 @@ Task<> Server::receive_arenas() {
 Task<> Server::obey() {
   for (uint32_t number = 0;; ++number) {
     Command command{};
-    co_await world_.recv(0, command_tag(number), Target{&command, sizeof(command)});
+    co_await listen(0, command_tag(number), Target{&command, sizeof(command)});
     if (command == Command::collect) {
       co_await send_kept();
     } else {
@@ -148,7 +160,7 @@ Task<> Server::send_kept() {
 Task<> Server::synchronous(Rank worker, Held& held) {
   for (uint32_t round = 0;; ++round) {
     Push push;
-    co_await world_.recv(worker, header_tag(held.id, round), Target{&push, sizeof(push)});
+    co_await listen(worker, header_tag(held.id, round), Target{&push, sizeof(push)});
     Held::Sum& sum = held.sums[round % 2];
     co_await receive(worker, held, round, push, sum.values.data(), true);
     const std::shared_ptr<world::Event> done = sum.done;
@@ -163,7 +175,7 @@ Task<> Server::synchronous(Rank worker, Held& held) {
     const bool packed = options_.wire.kind == Wire::Kind::bf16;
     const Source source = packed ? Source{sum.packed.data(), held.piece.count * 2}
                                  : Source{values, held.piece.count * sizeof(float)};
-    co_await reply(worker, held, round, source);
+    co_await reply(worker, held, round, push.step + 1, source);
     if (++sum.replied == team_.workers) {
       sum.replied = 0;
       if (options_.update == UpdateAt::worker)
@@ -208,18 +220,23 @@ Task<> Server::free_rounds(Rank worker, Held& held) {
   int64_t base = 0;  // version that the worker computes with
   for (uint32_t round = 0;; ++round) {
     Push push;
-    co_await world_.recv(worker, header_tag(held.id, round), Target{&push, sizeof(push)});
+    co_await listen(worker, header_tag(held.id, round), Target{&push, sizeof(push)});
     if (push.pull_only == 0) {
+      if (round == 0) {  // a run that was resumed goes on counting
+        base = push.step;
+        held.version = std::max(held.version, push.step);
+      }
       co_await receive(worker, held, round, push, mine.data(), false);
       const auto stale = static_cast<size_t>(held.version - base);
       ++report_.staleness[std::min(stale, Report::kLargest)];
-      ++held.clocks[static_cast<size_t>(worker)];
       if (options_.sync.kind == Sync::Kind::backup) {
-        co_await count_in(worker, held, push, mine, base);
+        co_await count_in(held, push, mine);
       } else {
         co_await update(held, mine.data(), push, 1);
         ++held.version;
       }
+      // Not before: whoever is let go by it gets weights that have seen this gradient.
+      ++held.clocks[static_cast<size_t>(worker)];
       held.changed->notify_all();
       if (options_.sync.kind == Sync::Kind::ssp) co_await await_slowest(worker, held);
     }
@@ -230,26 +247,28 @@ Task<> Server::free_rounds(Rank worker, Held& held) {
       pack_bf16({mine.data(), count}, packed);
       source = {packed.data(), count * 2};
     }
-    co_await reply(worker, held, round, source);
+    co_await reply(worker, held, round, base, source);
   }
 }
 
-Task<> Server::count_in(Rank worker, Held& held, const Push& push,
-                        const std::vector<float>& gradient, int64_t base) {
-  static_cast<void>(worker);
-  if (base < held.version) {
-    ++report_.dropped;
-    co_return;
-  }
+// Steps, not versions of the piece, are compared: then every piece takes the same steps, and no
+// piece waits for gradients of workers that have taken their last one.
+Task<> Server::count_in(Held& held, const Push& push, const std::vector<float>& gradient) {
   Held::Sum& sum = held.sums[0];
-  for (size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += gradient[i];
-  ++sum.arrived;
+  if (push.step < held.version || held.updating) {
+    ++report_.dropped;
+  } else {
+    for (size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += gradient[i];
+    ++sum.arrived;
+  }
   // Also looked at by those that wait: a lost worker can make the rest enough.
-  while (held.version == base) {
-    if (sum.arrived >= needed()) {
+  while (held.version <= push.step) {
+    if (!held.updating && sum.arrived >= needed()) {
+      held.updating = true;
       co_await update(held, sum.values.data(), push, 1.0 / sum.arrived);
       std::fill(sum.values.begin(), sum.values.end(), 0.0F);
       sum.arrived = 0;
+      held.updating = false;
       ++held.version;
       held.changed->notify_all();
       co_return;
@@ -276,7 +295,7 @@ Task<> Server::receive(Rank worker, Held& held, uint32_t round, const Push& push
     co_await in_->acquire();
     permit.semaphore = in_.get();
     const std::byte go{1};
-    co_await world_.send(worker, header_tag(held.id, round), Source{&go, 1});
+    co_await world_.send(worker, permit_tag(held.id, round), Source{&go, 1});
   }
   const Tag tag = push_tag(held.id, round);
   const size_t count = held.piece.count;
@@ -297,17 +316,17 @@ Task<> Server::receive(Rank worker, Held& held, uint32_t round, const Push& push
   }
 }
 
-Task<> Server::reply(Rank worker, Held& held, uint32_t round, Source values) {
+Task<> Server::reply(Rank worker, Held& held, uint32_t round, int64_t version, Source values) {
   Permit permit;
   if (out_) {
     co_await out_->acquire();
     permit.semaphore = out_.get();
   }
-  const Pull pull{held.version};
+  const Pull pull{version};
   if (!world_.carries_data()) values.data = nullptr;
   // The first layers' weights, which lie last, are needed first.
   const int priority = held.piece.bucket;
-  co_await world_.send(worker, header_tag(held.id, round), Source{&pull, sizeof(pull)}, priority);
+  co_await world_.send(worker, reply_tag(held.id, round), Source{&pull, sizeof(pull)}, priority);
   co_await world_.send(worker, pull_tag(held.id, round), values, priority);
 }
 
@@ -315,13 +334,14 @@ Task<> Server::update(Held& held, const float* gradient, const Push& push, doubl
   constexpr double kSecondsPerElement = 0.5e-9;
   // A worker that serves leaves its pool to computing.
   const Where where = team_.servers > 0 ? Where::pool : Where::here;
+  const int64_t step = options_.sync.in_step() ? push.step : held.version;
   co_await world_.compute(
       kSecondsPerElement * static_cast<double>(held.piece.count),
       [&] {
         const optim::Hyper hyper{.learning_rate = push.learning_rate,
                                  .weight_decay = push.weight_decay,
                                  .gradient_scale = gradient_scale,
-                                 .step = held.version};
+                                 .step = step};
         // The optimiser sees whole arenas; only the segments of this piece are touched.
         const std::span<const float> gradients{gradient - held.offset, elements_};
         optimizer_.update(weights_, gradients, {}, held.segments, hyper);

@@ -21,8 +21,8 @@ namespace syrtos::strategy {
 ///   receive a gradient
 ///   async:  update the weights at once
 ///   ssp:    the same; then wait until the slowest worker is at most S steps behind
-///   backup: drop it if it was computed with older weights; else add it, and with the (N - B)-th
-///           one update the weights; wait until there are new ones
+///   backup: drop it if this piece has taken its step already; else add it, and with the
+///           (N - B)-th one take the step; wait until it is taken
 ///   send the weights
 ///
 /// Messages and bytes of a step and worker: each piece once in each direction, so that all workers
@@ -58,9 +58,11 @@ class Server {
     std::array<Sum, 2> sums;
 
     std::vector<int64_t> clocks;  ///< pushes of each worker
+    bool updating = false;        ///< backup: the gradients of this step are enough
     std::unique_ptr<world::Condition> changed;
   };
 
+  Task<> listen(Rank from, Tag tag, world::Target target);
   Task<> receive_arenas();
   Task<> obey();
   Task<> send_kept();
@@ -71,10 +73,9 @@ class Server {
   Task<> free_rounds(Rank worker, Held& held);
 
   Task<> receive(Rank worker, Held& held, uint32_t round, const Push& push, float* to, bool add);
-  Task<> reply(Rank worker, Held& held, uint32_t round, world::Source values);
+  Task<> reply(Rank worker, Held& held, uint32_t round, int64_t version, world::Source values);
   Task<> finish_round(Held& held, Held::Sum& sum, const Push& push);
-  Task<> count_in(Rank worker, Held& held, const Push& push, const std::vector<float>& gradient,
-                  int64_t base);
+  Task<> count_in(Held& held, const Push& push, const std::vector<float>& gradient);
   Task<> await_slowest(Rank worker, Held& held);
   Task<> update(Held& held, const float* gradient, const Push& push, double scale);
 

@@ -1,6 +1,7 @@
 #include "syrtos/strategy/server_training.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "syrtos/optim/clip.h"
 #include "syrtos/strategy/all_reduce.h"
@@ -37,8 +38,43 @@ ServerTraining::ServerTraining(World& world, const Team& team, const Options& op
   }
 }
 
+Task<> ServerTraining::run(Race& race, Task<> task) {
+  try {
+    co_await task;
+  } catch (...) {
+    race.error = std::current_exception();
+  }
+  race.over.set();
+}
+
+Task<> ServerTraining::watch(Race& race, Started& server) {
+  try {
+    co_await server.join();
+  } catch (...) {
+    race.error = std::current_exception();
+    race.over.set();
+  }
+}
+
+/// Without its server a worker that serves would wait for its own answers in vain.
+Task<> ServerTraining::beside_server(Task<> task) {
+  if (!own_) {
+    co_await task;
+    co_return;
+  }
+  Race race{Event(world_), {}};
+  const Started server(world_, watch(race, serving_));
+  const Started working(world_, run(race, std::move(task)));
+  co_await race.over.wait();
+  if (race.error) std::rethrow_exception(race.error);
+}
+
 Task<> ServerTraining::begin() {
   if (own_) serving_ = Started(world_, own_->serve());
+  co_await beside_server(start());
+}
+
+Task<> ServerTraining::start() {
   if (world_.rank() == 0) {
     co_await send_layout(world_, team_, replica_.layout());
     co_await send_arenas();
@@ -65,6 +101,12 @@ Task<> ServerTraining::send_arenas() {
 }
 
 Task<int64_t> ServerTraining::step(const StepInfo& info) {
+  int64_t taken = 1;
+  co_await beside_server(pass(info, taken));
+  co_return taken;
+}
+
+Task<> ServerTraining::pass(const StepInfo& info, int64_t& taken) {
   const Over over = std::make_shared<Event>(world_);
   const std::vector<Stage>& stages = replica_.stages();
   for (size_t i = 0; i < stages.size(); ++i) {
@@ -76,10 +118,12 @@ Task<int64_t> ServerTraining::step(const StepInfo& info) {
   }
   over->set();
   if (info.clip > 0) co_await update_clipped(info);
-  if (options_.sync.kind != Sync::Kind::backup) co_return 1;
+  if (options_.sync.kind != Sync::Kind::backup) co_return;
   // Whoever was too late has to catch up: its next step is the servers' next step.
   co_await arrivals_.all();
-  co_return std::max<int64_t>(1, version_ - info.step);
+  int64_t next = std::numeric_limits<int64_t>::max();
+  for (const Lane& lane : lanes_) next = std::min(next, lane.version);
+  taken = std::max<int64_t>(1, next - info.step);
 }
 
 Task<> ServerTraining::bring(int bucket, StepInfo info, Over over) {
@@ -123,7 +167,7 @@ Task<> ServerTraining::push(int id, const StepInfo& info, uint32_t round) {
   co_await world_.send(server, header_tag(id, round), Source{&header, sizeof(header)}, priority);
   if (options_.permits > 0) {
     std::byte go{};
-    co_await world_.recv(server, header_tag(id, round), Target{&go, 1});
+    co_await world_.recv(server, permit_tag(id, round), Target{&go, 1});
   }
   Source source{gradient.data, gradient.count * sizeof(float)};
   if (lane.residue) {
@@ -136,11 +180,12 @@ Task<> ServerTraining::push(int id, const StepInfo& info, uint32_t round) {
 }
 
 Task<> ServerTraining::pull(int id, uint32_t round) {
-  const Piece& piece = lanes_[static_cast<size_t>(id)].piece;
+  Lane& lane = lanes_[static_cast<size_t>(id)];
+  const Piece& piece = lane.piece;
   const Rank server = server_of(piece);
   Pull header;
-  co_await world_.recv(server, header_tag(id, round), Target{&header, sizeof(header)});
-  if (id == 0) version_ = header.version;
+  co_await world_.recv(server, reply_tag(id, round), Target{&header, sizeof(header)});
+  lane.version = header.version;
   const Floats arena =
       options_.update == UpdateAt::server ? replica_.weights() : replica_.gradients();
   const Floats to = part(arena, piece.first, piece.count);
@@ -162,7 +207,10 @@ Task<> ServerTraining::refresh(int id) {
 }
 
 Task<> ServerTraining::agree() {
-  if (options_.sync.in_step()) co_return;
+  if (!options_.sync.in_step()) co_await beside_server(refresh_all());
+}
+
+Task<> ServerTraining::refresh_all() {
   std::vector<Started> pulls;
   for (size_t id = 0; id < lanes_.size(); ++id) {
     pulls.emplace_back(world_, refresh(static_cast<int>(id)));
@@ -174,6 +222,10 @@ Task<> ServerTraining::agree() {
 
 Task<> ServerTraining::collect() {
   if (world_.rank() != 0 || options_.update == UpdateAt::worker) co_return;
+  co_await beside_server(collect_kept());
+}
+
+Task<> ServerTraining::collect_kept() {
   const std::vector<Floats> kept = replica_.kept();
   const auto command = Command::collect;
   const uint32_t number = commands_++;
@@ -193,22 +245,38 @@ Task<> ServerTraining::collect() {
   }
 }
 
-Task<> ServerTraining::end() {
-  if (world_.rank() == 0) {
-    const auto command = Command::stop;
-    const uint32_t number = commands_++;
-    for (int k = 0; k < servers_; ++k) {
-      co_await world_.send(team_.server_rank(k), command_tag(number),
-                           Source{&command, sizeof(command)});
-      Report report;
-      co_await world_.recv(team_.server_rank(k), report_tag(), Target{&report, sizeof(report)});
-      for (size_t i = 0; i < report.staleness.size(); ++i) {
-        report_.staleness[i] += report.staleness[i];
-      }
-      report_.dropped += report.dropped;
+Task<> ServerTraining::end() { return beside_server(stop()); }
+
+/// A worker that ended before the servers would be lost to them: all stay until these have ended.
+Task<> ServerTraining::stop() {
+  if (world_.rank() == 0) co_await stop_servers();
+  if (serving_.valid()) co_await serving_.join();
+  if (world_.rank() != 0) {
+    co_await world_.recv(0, over_tag(), Target{});
+    co_return;
+  }
+  for (Rank worker = 1; worker < team_.workers; ++worker) {
+    try {
+      co_await world_.send(worker, over_tag(), Source{});
+    } catch (const world::PeerLost&) {
+      continue;  // it no longer matters
     }
   }
-  if (serving_.valid()) co_await serving_.join();
+}
+
+Task<> ServerTraining::stop_servers() {
+  const auto command = Command::stop;
+  const uint32_t number = commands_++;
+  for (int k = 0; k < servers_; ++k) {
+    co_await world_.send(team_.server_rank(k), command_tag(number),
+                         Source{&command, sizeof(command)});
+    Report report;
+    co_await world_.recv(team_.server_rank(k), report_tag(), Target{&report, sizeof(report)});
+    for (size_t i = 0; i < report.staleness.size(); ++i) {
+      report_.staleness[i] += report.staleness[i];
+    }
+    report_.dropped += report.dropped;
+  }
 }
 
 Task<> ServerTraining::update_clipped(StepInfo info) {

@@ -29,7 +29,7 @@ class ServerTraining final : public Strategy {
 
   Task<> begin() override;
   Task<int64_t> step(const StepInfo& info) override;
-  Task<> settle() override { return arrivals_.all(); }
+  Task<> settle() override { return beside_server(arrivals_.all()); }
   Task<> agree() override;
   Task<> collect() override;
   Task<> end() override;
@@ -41,16 +41,32 @@ class ServerTraining final : public Strategy {
   struct Lane {
     Piece piece;
     uint32_t round = 0;
+    int64_t version = 0;  ///< of the weights that came last
     std::optional<Residue> residue;
     std::vector<uint16_t> packed;
   };
 
+  /// What ended first: what a worker does, or, by a failure, its own server.
+  struct Race {
+    world::Event over;
+    std::exception_ptr error;
+  };
+  static Task<> run(Race& race, Task<> task);
+  static Task<> watch(Race& race, world::Started& server);
+  Task<> beside_server(Task<> task);
+
+  Task<> start();
+  Task<> pass(const StepInfo& info, int64_t& taken);
+  Task<> refresh_all();
+  Task<> collect_kept();
+  Task<> stop();
   Task<> bring(int bucket, StepInfo info, Over over);
   Task<> exchange(int id, StepInfo info, Over over);
   Task<> push(int id, const StepInfo& info, uint32_t round);
   Task<> pull(int id, uint32_t round);
   Task<> refresh(int id);
   Task<> send_arenas();
+  Task<> stop_servers();
   Task<> update_clipped(StepInfo info);
   Rank server_of(const Piece& piece) const { return team_.server_rank(piece.server); }
 
@@ -61,7 +77,6 @@ class ServerTraining final : public Strategy {
   const int servers_;
   std::vector<Lane> lanes_;
   std::vector<std::vector<int>> lanes_of_bucket_;
-  int64_t version_ = 0;  // of the first piece, as its server last said
   uint32_t commands_ = 0;
   Arrivals arrivals_;
   std::optional<Server> own_;  // in a worker that serves

@@ -47,6 +47,7 @@ void decode_sum(const std::vector<std::vector<std::byte>>& all, float threshold,
   std::fill_n(gradient.data, gradient.count, 0.0F);
   std::vector<uint32_t> words;
   for (const std::vector<std::byte>& bytes : all) {
+    if (bytes.empty()) continue;  // it has no memory to copy from
     words.resize(bytes.size() / sizeof(uint32_t));
     std::memcpy(words.data(), bytes.data(), words.size() * sizeof(uint32_t));
     add_sparse(words, threshold, gradient);
