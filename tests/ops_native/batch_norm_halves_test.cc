@@ -139,12 +139,13 @@ void check(DType dtype, const std::vector<int64_t>& shares, int64_t channels, bo
 
   std::vector<double> y, dx, dgamma(static_cast<size_t>(channels)), dbeta(dgamma);
   const double scale = std::sqrt(static_cast<double>(rows));
+  const double rounding = dtype == DType::bf16 ? 4e-3 : 0;  // on both sides of the comparison
   const double largest = *std::max_element(whole.inv_std.f32(), whole.inv_std.f32() + channels);
   at = 0;
   for (Part& part : parts) {
-    expect_near(part.mean, doubles(whole.mean), 2e-7, data.deviation);
+    expect_near(part.mean, doubles(whole.mean), 1e-6, data.deviation);
     expect_near(part.inv_std, doubles(whole.inv_std), tolerance, 0);
-    expect_near(part.running_mean, doubles(whole.running_mean), 2e-7);
+    expect_near(part.running_mean, doubles(whole.running_mean), 1e-6);
     expect_near(part.running_var, doubles(whole.running_var), tolerance);
     EXPECT_TRUE(part.running_mean.same_bits(parts[0].running_mean));
     EXPECT_TRUE(part.running_var.same_bits(parts[0].running_var));
@@ -154,16 +155,15 @@ void check(DType dtype, const std::vector<int64_t>& shares, int64_t channels, bo
       want_y.push_back(whole.y[at]);
       want_dx.push_back(whole.dx[at] / share);
     }
-    expect_near(part.y, want_y, 10 * tolerance);
-    expect_near(part.dx, want_dx, 10 * tolerance + (dtype == DType::bf16 ? 4e-3 : 0),
-                largest / share);
+    expect_near(part.y, want_y, 4 * tolerance + rounding);
+    expect_near(part.dx, want_dx, 4 * tolerance + rounding, largest / share);
     for (int64_t c = 0; c < channels; ++c) {
       dgamma[static_cast<size_t>(c)] += share * part.dgamma[c];
       dbeta[static_cast<size_t>(c)] += share * part.dbeta[c];
     }
   }
-  expect_near(whole.dgamma, dgamma, 10 * tolerance + (dtype == DType::bf16 ? 4e-3 : 0), scale);
-  expect_near(whole.dbeta, dbeta, 1e-6 + (dtype == DType::bf16 ? 4e-3 : 0), scale);
+  expect_near(whole.dgamma, dgamma, 4 * tolerance + rounding, scale);
+  expect_near(whole.dbeta, dbeta, 1e-6 + rounding, scale);
 }
 
 const std::vector<int64_t> kShares[] = {{12},         {5, 3, 4}, {1, 1}, {1, 30}, {500, 300, 400},
@@ -175,7 +175,7 @@ TEST_P(BatchNormHalvesTest, PartsOfABatchGiveWhatTheWholeGives) {
       SCOPED_TRACE(testing::Message() << shares.size() << " workers, the first with " << shares[0]
                                       << " rows of " << channels);
       for (int flags = 0; flags < 4; ++flags) {
-        check(dtype(), shares, channels, (flags & 1) != 0, (flags & 2) != 0, {}, 1e-6);
+        check(dtype(), shares, channels, (flags & 1) != 0, (flags & 2) != 0, {}, 3e-6);
       }
     }
   }
@@ -184,14 +184,14 @@ TEST_P(BatchNormHalvesTest, PartsOfABatchGiveWhatTheWholeGives) {
 TEST_P(BatchNormHalvesTest, VarianceSurvivesAMeanManyDeviationsAway) {
   if (dtype() == DType::bf16) GTEST_SKIP() << "bf16 cannot hold such numbers";
   const std::vector<int64_t> shares = {5000, 3000, 4000};
-  check(dtype(), shares, 17, false, false, {100, 0.1}, 1e-5);  // a thousand deviations
-  check(dtype(), shares, 17, true, true, {-30, 0.3}, 1e-6);
-  check(dtype(), std::vector<int64_t>(64, 100), 5, false, false, {100, 1}, 1e-6);
+  check(dtype(), shares, 17, false, false, {100, 0.1}, 3e-5);  // a thousand deviations
+  check(dtype(), shares, 17, true, true, {-30, 0.3}, 3e-6);
+  check(dtype(), std::vector<int64_t>(64, 100), 5, false, false, {100, 1}, 3e-6);
 }
 
 // One row too few or too many would show a million times as large in this variance.
 TEST(BatchNormHalves, MoreRowsThanAFloatCanCountAreCountedExactly) {
-  const std::vector<int64_t> shares = {(int64_t{1} << 24) + 1, 3};
+  const std::vector<int64_t> shares = {(int64_t{1} << 24) + 1, (int64_t{1} << 23) + 2};
   std::vector<std::vector<float>> sums;
   TestTensor scratch = scratch_of(batch_norm_scratch_bytes(1));
   std::vector<float> x;

@@ -3,10 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <numeric>
 
+#include "syrtos/base/error.h"
 #include "syrtos/base/philox.h"
 #include "syrtos/graph/passes.h"
 #include "syrtos/graph/program.h"
@@ -137,6 +141,51 @@ void run_together(std::vector<std::unique_ptr<Worker>>& workers) {
   }
 }
 
+/// By shares, as an exchange of gradients adds them up.
+Tensor weighted_gradient(const std::vector<std::unique_ptr<Worker>>& workers,
+                         const std::vector<int64_t>& shares, const std::string& name) {
+  const auto samples =
+      static_cast<float>(std::accumulate(shares.begin(), shares.end(), int64_t{0}));
+  Tensor total;
+  for (size_t w = 0; w < workers.size(); ++w) {
+    const Tensor part = workers[w]->parameters().get_gradient(name);
+    const float share = static_cast<float>(shares[w]) / samples;
+    if (w == 0) total = Tensor({DType::f32, part.shape()});
+    for (int64_t i = 0; i < part.elements(); ++i) {
+      total.set(i, (w == 0 ? 0 : total.get(i)) + share * part.get(i));
+    }
+  }
+  return total;
+}
+
+double at(const Tensor& tensor, int64_t i) { return tensor.get(i); }
+double at(const ops::RefTensor& tensor, int64_t i) { return tensor[i]; }
+
+/// The norm of the difference relative to that of what is expected.
+template <typename Values>
+double difference(const Values& expected, const Tensor& found) {
+  double norm = 1e-24;
+  double distance = 0;
+  for (int64_t i = 0; i < found.elements(); ++i) {
+    const double want = at(expected, i);
+    norm += want * want;
+    distance += (found.get(i) - want) * (found.get(i) - want);
+  }
+  return std::isfinite(distance) ? std::sqrt(distance / norm) : INFINITY;
+}
+
+/// The mean over parameters of the difference of their gradients.
+double distance(const Worker& expected, const std::vector<std::unique_ptr<Worker>>& workers,
+                const std::vector<int64_t>& shares) {
+  double total = 0;
+  const auto& slots = expected.parameters().slots();
+  for (const graph::ParameterSlot& slot : slots) {
+    total += difference(expected.parameters().get_gradient(slot.name),
+                        weighted_gradient(workers, shares, slot.name));
+  }
+  return total / static_cast<double>(slots.size());
+}
+
 struct Case {
   const char* network;
   int64_t side;
@@ -170,33 +219,10 @@ class Synchronised : public testing::TestWithParam<Case> {
     }
     return workers;
   }
-  /// By shares, as an exchange of gradients adds them up.
-  static Tensor weighted_gradient(const std::vector<std::unique_ptr<Worker>>& workers,
-                                  const std::string& name) {
-    Tensor total;
-    for (size_t w = 0; w < workers.size(); ++w) {
-      const Tensor part = workers[w]->parameters().get_gradient(name);
-      const float share = static_cast<float>(GetParam().shares[w]) / static_cast<float>(samples());
-      if (w == 0) total = Tensor({DType::f32, part.shape()});
-      for (int64_t i = 0; i < part.elements(); ++i) {
-        total.set(i, (w == 0 ? 0 : total.get(i)) + share * part.get(i));
-      }
-    }
-    return total;
+  static Tensor weighted(const std::vector<std::unique_ptr<Worker>>& workers,
+                         const std::string& name) {
+    return weighted_gradient(workers, GetParam().shares, name);
   }
-  template <typename Values>
-  static double difference(const Values& expected, const Tensor& found) {
-    double norm = 1e-24;
-    double distance = 0;
-    for (int64_t i = 0; i < found.elements(); ++i) {
-      const double want = at(expected, i);
-      norm += want * want;
-      distance += (found.get(i) - want) * (found.get(i) - want);
-    }
-    return std::isfinite(distance) ? std::sqrt(distance / norm) : INFINITY;
-  }
-  static double at(const Tensor& tensor, int64_t i) { return tensor.get(i); }
-  static double at(const ops::RefTensor& tensor, int64_t i) { return tensor[i]; }
 };
 
 TEST_P(Synchronised, PartsGiveTheGradientsLossAndStatisticsOfTheWhole) {
@@ -207,7 +233,7 @@ TEST_P(Synchronised, PartsGiveTheGradientsLossAndStatisticsOfTheWhole) {
   double worst = 0;
   for (const graph::ParameterSlot& slot : alone.parameters().slots()) {
     const double found =
-        difference(alone.parameters().get_gradient(slot.name), weighted_gradient(parts, slot.name));
+        difference(alone.parameters().get_gradient(slot.name), weighted(parts, slot.name));
     EXPECT_LE(found, GetParam().tolerance) << slot.name;
     worst = std::max(worst, found);
   }
@@ -254,17 +280,54 @@ TEST_P(Synchronised, OneWorkerGivesWhatOrdinaryBatchNormGives) {
 
 // So that the tests above can fail.
 TEST_P(Synchronised, WithoutItPartsGiveSomethingElse) {
-  if (GetParam().shares.size() == 1) GTEST_SKIP();
+  if (GetParam().shares[0] == 1) {
+    EXPECT_THROW(workers(false), RequestError);  // one row of features has no variance
+    return;
+  }
   Worker alone = whole();
   alone.program().run(kStep);
   auto parts = workers(false);
   for (auto& part : parts) part->program().run(kStep);
   double worst = 0;
   for (const graph::ParameterSlot& slot : alone.parameters().slots()) {
-    worst = std::max(worst, difference(alone.parameters().get_gradient(slot.name),
-                                       weighted_gradient(parts, slot.name)));
+    worst = std::max(
+        worst, difference(alone.parameters().get_gradient(slot.name), weighted(parts, slot.name)));
   }
   EXPECT_GT(worst, 5 * GetParam().tolerance);
+}
+
+// Deep in bf16, roundings alone turn gradients by a third. The parts may be as far from the truth
+// as the whole is, not further.
+TEST(SynchronisedInBf16, PartsAreAsNearToF32AsTheWholeIs) {
+  const std::vector<int64_t> shares = {5, 3, 4};
+  nn::ModelOptions options;
+  options.batch = 12;
+  Worker truth("resnet18", options, 0);
+  truth.program().run(kStep);
+  options.dtype = DType::bf16;
+  std::vector<std::unique_ptr<Worker>> whole;
+  whole.push_back(std::make_unique<Worker>("resnet18", options, 0));
+  whole[0]->program().run(kStep);
+  const auto make_parts = [&](bool synchronised) {
+    options.synchronised_batch_norm = synchronised;
+    std::vector<std::unique_ptr<Worker>> parts;
+    int64_t first = 0;
+    for (const int64_t share : shares) {
+      options.batch = share;
+      parts.push_back(std::make_unique<Worker>("resnet18", options, first));
+      first += share;
+    }
+    run_together(parts);
+    return parts;
+  };
+  const double of_whole = distance(truth, whole, {12});
+  const double of_parts = distance(truth, make_parts(true), shares);
+  const double of_others = distance(truth, make_parts(false), shares);
+  RecordProperty("whole", fmt::format("{:.2g}", of_whole));
+  RecordProperty("parts", fmt::format("{:.2g}", of_parts));
+  RecordProperty("not_synchronised", fmt::format("{:.2g}", of_others));
+  EXPECT_LE(of_parts, 1.3 * of_whole);
+  EXPECT_GT(of_others, 1.3 * of_whole);
 }
 
 TEST_P(Synchronised, PartsGiveTheNaiveGradientsOfTheWhole) {
@@ -273,8 +336,7 @@ TEST_P(Synchronised, PartsGiveTheNaiveGradientsOfTheWhole) {
   auto parts = workers();
   run_together(parts);
   for (const auto& [name, gradient] : expected) {
-    EXPECT_LE(difference(gradient, weighted_gradient(parts, name)), 2 * GetParam().tolerance)
-        << name;
+    EXPECT_LE(difference(gradient, weighted(parts, name)), 2 * GetParam().tolerance) << name;
   }
 }
 
@@ -312,9 +374,8 @@ INSTANTIATE_TEST_SUITE_P(Networks, Synchronised,
                          testing::Values(Case{"small", 9, DType::f32, {5, 3, 4}, 2e-5},
                                          Case{"small", 9, DType::f32, {1, 6}, 2e-5},
                                          Case{"small", 9, DType::bf16, {5, 3, 4}, 5e-2},
-                                         Case{"resnet18", 32, DType::f32, {5, 3, 4}, 1e-3},
-                                         Case{"resnet18", 32, DType::f32, {8, 4}, 1e-3},
-                                         Case{"resnet18", 32, DType::bf16, {5, 3, 4}, 1e-1}),
+                                         Case{"resnet18", 32, DType::f32, {5, 3, 4}, 2e-4},
+                                         Case{"resnet18", 32, DType::f32, {8, 4}, 2e-4}),
                          [](const auto& info) {
                            return std::string(info.param.network) + "_" +
                                   to_string(info.param.dtype) + "_" +

@@ -23,12 +23,12 @@
 // Precision. The workers' sums meet as floats, and variance = sum x^2 / M - mean^2 loses (mean /
 // deviation)^2 of their precision, too much for 24 bits. So sums of the forward direction are pairs
 // of floats: the first twelve bits of the number and the rest. Twelve bits of W workers add up
-// exactly as long as their numbers' ratio times W is below 4096; the rest is 2^-12 of the whole, so
-// its rounding is 2^-36 of it. The variance is then off by 2^-36 (mean / deviation)^2 of itself,
-// 1e-5 at a thousand deviations, where the elements themselves are off by 6e-5 deviations. No
-// common origin, such as the running mean, is needed; within a worker sums are doubles, taken
-// relative to something near its mean. The backward sums are not subtracted from each other: plain
-// floats do.
+// exactly as long as their numbers' ratio times W is below 4096; the rest is below 2^-11 of the
+// whole, so roundings of it are below 2^-35. The variance is then off by a few times 2^-35 (mean /
+// deviation)^2 of itself: 6e-5 at a thousand deviations, where the elements themselves are off by
+// as many deviations. Beyond that ratio nothing worse happens than with plain floats. No common
+// origin, such as the running mean, is needed; within a worker sums are doubles, taken relative to
+// something near its mean. The backward sums are not subtracted from each other: plain floats do.
 
 #include <bit>
 
