@@ -225,6 +225,9 @@ class Synchronised : public testing::TestWithParam<Case> {
   }
 };
 
+/// Small enough for the naive references.
+class SynchronisedSmall : public Synchronised {};
+
 TEST_P(Synchronised, PartsGiveTheGradientsLossAndStatisticsOfTheWhole) {
   Worker alone = whole();
   alone.program().run(kStep);
@@ -330,8 +333,7 @@ TEST(SynchronisedInBf16, PartsAreAsNearToF32AsTheWholeIs) {
   EXPECT_GT(of_others, 1.3 * of_whole);
 }
 
-TEST_P(Synchronised, PartsGiveTheNaiveGradientsOfTheWhole) {
-  if (std::string(GetParam().network) != "small") GTEST_SKIP() << "takes too long";
+TEST_P(SynchronisedSmall, PartsGiveTheNaiveGradientsOfTheWhole) {
   const auto expected = whole().reference_gradients();
   auto parts = workers();
   run_together(parts);
@@ -370,17 +372,18 @@ TEST_P(Synchronised, StagesEndWhereSumsAreAddedUpAndCoverTheProgram) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, Synchronised,
-                         testing::Values(Case{"small", 9, DType::f32, {5, 3, 4}, 2e-5},
-                                         Case{"small", 9, DType::f32, {1, 6}, 2e-5},
-                                         Case{"small", 9, DType::bf16, {5, 3, 4}, 5e-2},
-                                         Case{"resnet18", 32, DType::f32, {5, 3, 4}, 2e-4},
-                                         Case{"resnet18", 32, DType::f32, {8, 4}, 2e-4}),
-                         [](const auto& info) {
-                           return std::string(info.param.network) + "_" +
-                                  to_string(info.param.dtype) + "_" +
-                                  std::to_string(info.param.shares.size()) + "workers";
-                         });
+std::string name_of(const testing::TestParamInfo<Case>& info) {
+  return std::string(info.param.network) + "_" + to_string(info.param.dtype) + "_" +
+         std::to_string(info.param.shares.size()) + "workers";
+}
+const Case kSmall[] = {{"small", 9, DType::f32, {5, 3, 4}, 2e-5},
+                       {"small", 9, DType::f32, {1, 6}, 2e-5},
+                       {"small", 9, DType::bf16, {5, 3, 4}, 5e-2}};
+const Case kDeep[] = {{"resnet18", 32, DType::f32, {5, 3, 4}, 2e-4},
+                      {"resnet18", 32, DType::f32, {8, 4}, 2e-4}};
+INSTANTIATE_TEST_SUITE_P(Small, Synchronised, testing::ValuesIn(kSmall), name_of);
+INSTANTIATE_TEST_SUITE_P(Deep, Synchronised, testing::ValuesIn(kDeep), name_of);
+INSTANTIATE_TEST_SUITE_P(Small, SynchronisedSmall, testing::ValuesIn(kSmall), name_of);
 
 }  // namespace
 }  // namespace syrtos
