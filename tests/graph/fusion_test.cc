@@ -28,6 +28,7 @@ using testing::Pointwise;
 class Net {
  public:
   Graph graph;
+  bool synchronised = false;  ///< batch norms
 
   ValueId parameter(Shape shape) {
     return graph.add_parameter("p" + std::to_string(next_++), {DType::f32, shape}, true);
@@ -46,7 +47,9 @@ class Net {
     const ValueId beta = parameter(channels);
     const ValueId mean = graph.add_state("s" + std::to_string(next_++), {DType::f32, channels});
     const ValueId var = graph.add_state("s" + std::to_string(next_++), {DType::f32, channels});
-    return graph.add_one(batch_norm(), {x, gamma, beta, mean, var});
+    const auto op = batch_norm();
+    op->synchronised = synchronised;
+    return graph.add_one(op, {x, gamma, beta, mean, var});
   }
   ValueId dense(ValueId x, int64_t out) {
     const ValueId weights = parameter({out, graph.type(x).shape[1]});
@@ -162,6 +165,19 @@ TEST(Fusion, BatchNormTakesRelu) {
   EXPECT_EQ(count(fused, "batch_norm +relu"), 1);
   EXPECT_EQ(count(fused, "batch_norm.backward +relu"), 1);
   EXPECT_EQ(count(fused, "relu.backward"), 0);
+}
+
+TEST(Fusion, LeavesBatchNormSynchronised) {
+  Net net;
+  net.synchronised = true;
+  const ValueId x = net.relu(net.norm(net.conv3(net.image({2, 2, 4, 4}), 3)));
+  const Graph fused = optimised(net, net.square_loss(net.conv3(x, 2)));
+  int synchronised = 0;
+  for (const Node& node : fused.nodes()) {
+    const bool norm = node.op->name().starts_with("batch_norm");
+    if (norm && node.op->attributes().ends_with("synchronised +relu")) ++synchronised;
+  }
+  EXPECT_EQ(synchronised, 2);
 }
 
 // Two blocks: the result of the first is the input and the residual of the second.

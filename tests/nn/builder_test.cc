@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "syrtos/nn/model.h"
+#include "syrtos/ops/batch_norm.h"
+
 namespace syrtos::nn {
 namespace {
 
@@ -120,6 +123,22 @@ TEST_F(BuilderTest, BatchNormTrainsWhatItsOptionsSay) {
   const graph::Value& usual = graph.value(graph.find("usual.bias"));
   EXPECT_EQ(usual.rate, 1);
   EXPECT_EQ(usual.decay, 0);
+}
+
+TEST_F(BuilderTest, BatchNormIsSynchronisedInTrainingOnly) {
+  for (const bool training : {true, false}) {
+    const Model model = build_model(
+        "resnet18", {.batch = 2, .training = training, .synchronised_batch_norm = true});
+    int norms = 0;
+    for (const graph::Node& node : model.graph.nodes()) {
+      const auto* norm = dynamic_cast<const ops::BatchNorm*>(node.op.get());
+      if (norm == nullptr) continue;
+      ++norms;
+      EXPECT_EQ(norm->synchronised, training);
+      EXPECT_EQ(norm->attributes().find("synchronised") != std::string::npos, training);
+    }
+    EXPECT_EQ(norms, 20);
+  }
 }
 
 }  // namespace

@@ -71,6 +71,7 @@ struct Case {
   int64_t channels;
   int64_t input;
   DType dtype;
+  bool synchronised = false;
 };
 
 class Step : public testing::TestWithParam<Case> {};
@@ -84,6 +85,7 @@ TEST_P(Step, AllocatesNothingAndCreatesNoPrimitive) {
   options.height = test.input;
   options.width = test.input;
   options.dtype = test.dtype;
+  options.synchronised_batch_norm = test.synchronised;
   testing::internal::CaptureStdout();  // where oneDNN writes a line for each creation
   train::Network network(test.network, options, train::Network::Use::training);
   network.initialize(1);
@@ -125,11 +127,13 @@ TEST_P(Step, AllocatesNothingAndCreatesNoPrimitive) {
 INSTANTIATE_TEST_SUITE_P(
     Networks, Step,
     testing::Values(Case{"resnet18", 3, 32, DType::f32}, Case{"resnet18", 3, 32, DType::bf16},
-                    Case{"alexnet", 3, 64, DType::f32}, Case{"mnist-cnn", 1, 28, DType::f32},
-                    Case{"googlenet", 3, 96, DType::f32}, Case{"lenet5", 1, 28, DType::bf16}),
+                    Case{"resnet18", 3, 32, DType::f32, true}, Case{"alexnet", 3, 64, DType::f32},
+                    Case{"mnist-cnn", 1, 28, DType::f32}, Case{"googlenet", 3, 96, DType::f32},
+                    Case{"lenet5", 1, 28, DType::bf16}),
     [](const auto& info) {
       std::string name = info.param.network;
       for (char& c : name) c = c == '-' ? '_' : c;
+      if (info.param.synchronised) name += "_synchronised";
       return name + "_" + to_string(info.param.dtype);
     });
 

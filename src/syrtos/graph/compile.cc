@@ -50,6 +50,7 @@ class Compiler {
   struct PlannedItem {
     size_t scratch_bytes = 0;
     std::vector<std::pair<int, int>> in_place;
+    bool has_first_half = false;  // which is the item before
   };
 
   ValueState& state(ValueId id) { return values_[static_cast<size_t>(id)]; }
@@ -114,8 +115,20 @@ class Compiler {
     item.flops = flops;
     item.inputs = std::move(inputs);
     item.outputs = std::move(outputs);
+    const bool has_first_half = !item.kernel->sums().empty();
+    if (has_first_half) add_first_half(item);
     program_->items_.push_back(std::move(item));
-    planned_.push_back({plan.scratch_bytes, std::move(plan.in_place)});
+    planned_.push_back({plan.scratch_bytes, std::move(plan.in_place), has_first_half});
+  }
+
+  void add_first_half(const Program::Item& whole) {
+    Program::Item first = whole;
+    first.operation += ".sums";
+    first.flops = 0;
+    first.outputs.clear();
+    first.sums = first.kernel->sums();
+    program_->items_.push_back(std::move(first));
+    planned_.emplace_back();
   }
 
   // A reshape costs nothing where the bytes are in plain order already.
@@ -223,8 +236,12 @@ class Compiler {
       }
     }
     for (int i = 0; i < end; ++i) {
-      for (const ValueId id : program_->items_[static_cast<size_t>(i)].inputs) use(id, i);
-      for (const ValueId id : program_->items_[static_cast<size_t>(i)].outputs) use(id, i);
+      const Program::Item& item = program_->items_[static_cast<size_t>(i)];
+      // The first half of a kernel may write to its outputs already.
+      const bool has_first_half = planned_[static_cast<size_t>(i)].has_first_half;
+      for (const ValueId id : item.inputs) use(id, i);
+      for (const ValueId id : item.outputs) use(id, has_first_half ? i - 1 : i);
+      for (const ValueId id : item.outputs) use(id, i);
     }
     for (const auto& [name, id] : graph_.outputs()) use(id, end);
   }
@@ -266,7 +283,8 @@ class Compiler {
     const size_t scratch_begin = lifetimes.size();
     for (size_t i = 0; i < planned_.size(); ++i) {
       const int item = static_cast<int>(i);
-      lifetimes.push_back({planned_[i].scratch_bytes, item, item});
+      const int first = planned_[i].has_first_half ? item - 1 : item;
+      lifetimes.push_back({planned_[i].scratch_bytes, first, item});
     }
     const MemoryPlan plan = plan_memory(lifetimes);
     program_->arena_ = Buffer(plan.bytes, "the activations");
@@ -312,6 +330,7 @@ class Compiler {
   void bind() {
     for (size_t i = 0; i < program_->items_.size(); ++i) {
       Program::Item& item = program_->items_[i];
+      if (!item.sums.empty()) continue;  // bound with its second half
       std::vector<void*> inputs;
       std::vector<void*> outputs;
       for (const ValueId id : item.inputs) inputs.push_back(program_->placed(id).data);

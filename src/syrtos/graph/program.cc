@@ -43,6 +43,11 @@ void store(const Program::Placed& value, int64_t offset, float element) {
   }
 }
 
+Program::Placed placed_sums(std::span<float> sums) {
+  const TensorType type{DType::f32, {static_cast<int64_t>(sums.size())}};
+  return {"sums", type, ops::Layout::plain(), sums.data(), kNone};
+}
+
 bool is_finite(const Program::Placed& value) {
   if (value.data == nullptr) return true;
   if (value.type.dtype != DType::f32 && value.type.dtype != DType::bf16) return true;
@@ -76,7 +81,7 @@ void Program::run_items(size_t first, size_t last, const ops::Step& step, PhaseT
       end_phase();
       phase = items_[i].phase;
     }
-    items_[i].kernel->run(step);
+    items_[i].run(step);
   }
   end_phase();
 }
@@ -101,7 +106,7 @@ std::vector<double> Program::profile(const ops::Step& step) {
   std::vector<double> seconds(items_.size());
   for (size_t i = 0; i < items_.size(); ++i) {
     const Clock::time_point start = Clock::now();
-    items_[i].kernel->run(step);
+    items_[i].run(step);
     seconds[i] = seconds_since(start);
   }
   return seconds;
@@ -109,7 +114,7 @@ std::vector<double> Program::profile(const ops::Step& step) {
 
 const Program::Item* Program::find_non_finite(const ops::Step& step) {
   for (const Item& item : items_) {
-    item.kernel->run(step);
+    item.run(step);
     for (const ValueId id : item.outputs) {
       if (!is_finite(placed(id))) return &item;
     }
@@ -182,7 +187,7 @@ std::string Program::to_table() const {
                                  "layer", "operation", "implementation", "output", "offset");
   for (size_t i = 0; i < items_.size(); ++i) {
     const Item& item = items_[i];
-    const Placed& out = placed(item.outputs[0]);
+    const Placed out = item.sums.empty() ? placed(item.outputs[0]) : placed_sums(item.sums);
     const std::byte* data = static_cast<const std::byte*>(out.data);
     const bool inside = data >= arena_.bytes() && data < arena_.bytes() + arena_.size();
     text += fmt::format("{:>4}  {:8}  {:28}  {:30}  {:34}  {:24}  {:>12}\n", i,

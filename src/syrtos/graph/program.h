@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,14 +22,21 @@ struct PhaseTimes {
 class Program {
  public:
   struct Item {
-    std::unique_ptr<ops::Kernel> kernel;
-    std::string operation;  ///< "conv", "reorder"
+    std::shared_ptr<ops::Kernel> kernel;  ///< two items share one that has halves
+    std::string operation;                ///< "conv", "reorder"
     std::string layer;
     Phase phase = Phase::forward;
     double flops = 0;
     std::vector<ValueId> inputs;
     std::vector<ValueId> outputs;
     std::vector<int> finishes;  ///< slots whose gradient is final after this kernel
+    /// Of a kernel's first half, which has no outputs but these: to be added up over all workers
+    /// before the next item, which is the second half. Alone there is nothing to add.
+    std::span<float> sums;
+
+    void run(const ops::Step& step) const {
+      sums.empty() ? kernel->run(step) : kernel->run_first(step);
+    }
   };
   /// One value after memory planning.
   struct Placed {

@@ -16,7 +16,7 @@ std::vector<Stage> stages_of(const Program& program, std::span<const int> bucket
 
   std::vector<Stage> stages(1);
   const auto begin_stage = [&](size_t item) {
-    if (stages.back().last > stages.back().first) stages.push_back({item, item, {}, {}});
+    if (stages.back().last > stages.back().first) stages.push_back({item, item});
   };
   for (size_t i = 0; i < program.items().size(); ++i) {
     const Program::Item& item = program.items()[i];
@@ -32,7 +32,8 @@ std::vector<Stage> stages_of(const Program& program, std::span<const int> bucket
       const auto bucket = static_cast<size_t>(bucket_of[static_cast<size_t>(slot)]);
       if (--unfinished[bucket] == 0) stages.back().finishes.push_back(static_cast<int>(bucket));
     }
-    if (!stages.back().finishes.empty()) begin_stage(i + 1);
+    if (!item.sums.empty()) stages.back().sums.push_back(item.sums);
+    if (!stages.back().finishes.empty() || !item.sums.empty()) begin_stage(i + 1);
   }
   if (stages.back().first == stages.back().last && stages.size() > 1) stages.pop_back();
   return stages;

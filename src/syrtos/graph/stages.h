@@ -7,12 +7,16 @@
 
 namespace syrtos::graph {
 
-/// A part of a program between two points at which weights are needed or gradients become final.
+/// A part of a program between two points at which weights are needed, gradients become final or
+/// sums are to be added up over all workers.
 struct Stage {
   size_t first = 0;  ///< items first .. last - 1
   size_t last = 0;
   std::vector<int> needs = {};     ///< buckets whose weights are read here for the first time
   std::vector<int> finishes = {};  ///< buckets whose gradients are final after it
+  /// To be added up over all workers, in place and in f32, before the next stage starts. All
+  /// workers have them in the same stages and of the same sizes, whatever their batch sizes are.
+  std::vector<std::span<float>> sums = {};
 };
 
 /// Cuts a program so that each stage can start when the buckets it needs are there, and each

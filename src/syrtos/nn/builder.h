@@ -112,6 +112,8 @@ class Builder {
   [[nodiscard]] Scope scope(std::string_view name) { return Scope(*this, name); }
   /// For the kernels of the layers from now on; he_normal at first.
   void set_kernel_initializer(const Initializer& initializer) { kernel_init_ = initializer; }
+  /// For batch norms from now on, in training: statistics over all workers; not at first.
+  void synchronise_batch_norm(bool yes) { synchronised_ = yes; }
 
   DType compute_type() const { return compute_; }
   bool training() const { return training_; }
@@ -177,6 +179,7 @@ class Builder {
   graph::Graph& graph_;
   DType compute_;
   bool training_;
+  bool synchronised_ = false;
   Initializer kernel_init_ = Initializer::he_normal();
   std::string prefix_;  ///< "layer1.0."
   std::string layer_;   ///< "layer1.0.conv1"

@@ -88,6 +88,7 @@ ValueId Builder::batch_norm(std::string_view name, ValueId x, const BatchNormOpt
   op->training = training_;
   op->epsilon = options.epsilon;
   op->momentum = options.momentum;
+  op->synchronised = training_ && synchronised_;
   return graph_.add_one(std::move(op), {x, gamma, beta, mean, variance});
 }
 

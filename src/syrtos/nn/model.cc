@@ -65,6 +65,7 @@ Model build(const zoo::Network& network, const ModelOptions& o) {
   model.labels = graph.add_input("labels", {DType::s32, {o.batch}});
 
   Builder builder(graph, o.dtype, o.training);
+  builder.synchronise_batch_norm(o.synchronised_batch_norm);
   const zoo::Heads heads = network.build(builder, model.images, o);
   const float smoothing = o.training ? o.label_smoothing : 0;
   model.logits = builder.to_f32(heads.logits);

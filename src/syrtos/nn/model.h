@@ -26,6 +26,8 @@ struct ModelOptions {
   bool training = true;       ///< false: running statistics, no dropout, no side classifiers
   float label_smoothing = 0;  ///< in the training loss only
   Shortcut shortcut = Shortcut::projection;
+  /// Batch norm uses the statistics of what all workers have of a batch (in training).
+  bool synchronised_batch_norm = false;
 };
 
 struct ModelInfo {

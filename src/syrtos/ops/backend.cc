@@ -8,6 +8,10 @@ void Kernel::move_input(size_t input, void* /*address*/) {
   SYRTOS_CHECK(false, "{}: input {} cannot move", implementation(), input);
 }
 
+void Kernel::run_first(const Step& /*step*/) {
+  SYRTOS_CHECK(false, "{}: has no halves", implementation());
+}
+
 size_t Layout::bytes(const TensorType& type) const {
   SYRTOS_CHECK(kind != Kind::any, "a layout that is not decided has no size");
   if (kind == Kind::opaque) return opaque->bytes(type.dtype);

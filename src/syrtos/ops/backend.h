@@ -67,6 +67,12 @@ class Kernel {
   /// that read what a program is given, such as images.
   virtual void move_input(size_t input, void* address);
   virtual void run(const Step& step) = 0;
+  /// A kernel that needs sums over the parts of a batch that several workers have runs in two
+  /// halves. run_first() leaves this worker's sums here; whoever runs the program adds those of all
+  /// workers up, in place; run() does the rest. One after the other with nothing in between is the
+  /// whole for a single worker. Empty, as for most: there is no first half. Always the same memory.
+  virtual std::span<float> sums() { return {}; }
+  virtual void run_first(const Step& step);
   /// What computes it, "brg_conv_fwd:avx512_core" or "native:avx512".
   virtual std::string implementation() const { return "native"; }
 };

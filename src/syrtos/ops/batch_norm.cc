@@ -26,6 +26,7 @@ void require_channel_values(const Op& op, std::span<const TensorType> inputs, si
 std::string BatchNorm::attributes() const {
   std::string text = training ? "training" : "inference";
   text += fmt::format(" epsilon {} momentum {}", epsilon, momentum);
+  if (synchronised) text += " synchronised";
   if (add) text += " +add";
   if (relu) text += " +relu";
   return text;
@@ -41,7 +42,8 @@ std::vector<TensorType> BatchNorm::infer(std::span<const TensorType> inputs) con
   require_channel_values(*this, inputs, 4, "running_var");
   if (add) require_type(*this, inputs[5], inputs[0], "residual");
   if (!training) return {inputs[0]};
-  if (inputs[0].shape.elements() / inputs[0].shape[1] < 2) {
+  // Synchronised, the other workers have more of them.
+  if (inputs[0].shape.elements() / inputs[0].shape[1] < 2 && !synchronised) {
     fail_shape(*this, fmt::format("training needs more than one value per channel, found src {}: "
                                   "use a larger batch or image",
                                   to_string(inputs[0])));
@@ -62,7 +64,9 @@ std::vector<ValueId> BatchNorm::gradient(GraphBuilder& graph, std::span<const Va
                "the statistics of a batch are no function to differentiate");
   const ValueId backward_inputs[] = {inputs[0], inputs[1], outputs[1], outputs[2],
                                      output_gradients[0]};
-  const auto diff = graph.add(std::make_shared<BatchNormBackward>(), backward_inputs);
+  auto backward = std::make_shared<BatchNormBackward>();
+  backward->synchronised = synchronised;
+  const auto diff = graph.add(std::move(backward), backward_inputs);
   return {diff[0], diff[1], diff[2], kNone, kNone};
 }
 
@@ -73,8 +77,8 @@ double BatchNorm::flops(std::span<const TensorType> inputs,
 }
 
 std::string BatchNormBackward::attributes() const {
-  std::string text;
-  if (add) text += "+add";
+  std::string text = synchronised ? "synchronised" : "";
+  if (add) text += text.empty() ? "+add" : " +add";
   if (relu) text += text.empty() ? "+relu" : " +relu";
   return text;
 }

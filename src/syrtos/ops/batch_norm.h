@@ -15,6 +15,8 @@ class BatchNorm : public Op {
   bool training = true;
   float epsilon = 1e-5F;
   float momentum = 0.1F;
+  /// Statistics of the parts of a batch that all workers have together (in training).
+  bool synchronised = false;
   bool relu = false;  ///< set by fusion
   bool add = false;   ///< a sixth input; set by fusion
 
@@ -33,9 +35,11 @@ class BatchNorm : public Op {
 
 /// Inputs src, gamma, mean, inv_std, diff_dst, and dst if `relu` (its zeros are the mask). Outputs
 /// diff_src, diff_gamma [C] f32, diff_beta [C] f32, and diff_residual if `add` (the masked
-/// diff_dst).
+/// diff_dst). If `synchronised`, diff_dst is that of the mean loss over this worker's part, and so
+/// are the outputs: gradients of weights are to be added up with the workers' shares as weights.
 class BatchNormBackward : public Op {
  public:
+  bool synchronised = false;
   bool relu = false;  ///< set by fusion
   bool add = false;   ///< set by fusion
 

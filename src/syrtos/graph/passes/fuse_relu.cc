@@ -122,7 +122,8 @@ void fuse_norm_relu_backward(Rewriter& rewriter) {
     if (norm_op == nullptr || !norm_op->relu || !norm_op->training) continue;
     const NodeId backward = find_norm_backward(rewriter, masked, *rewriter.node(norm));
     if (backward == kNone) continue;
-    auto op = std::make_shared<ops::BatchNormBackward>();
+    auto op =
+        std::make_shared<ops::BatchNormBackward>(*rewriter.op<ops::BatchNormBackward>(backward));
     op->relu = true;
     op->add = !rewriter.used_once(masked);
     Node fused = *rewriter.node(backward);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "syrtos/tensor/dtype.h"
 
@@ -72,5 +73,28 @@ struct BatchNormBackward {
   void* diff_residual;  ///< may be null; may be diff_dst
 };
 void batch_norm_backward(const BatchNormShape& shape, const BatchNormBackward& args, void* scratch);
+
+// The same over a batch of which each of several workers has a part, in two halves. The first
+// leaves this worker's sums; then somebody adds the sums of all workers up, in f32, element by
+// element, in any order; the second goes on with those. With one worker there is nothing to add.
+// Which sums, and why the result is that of one worker with the whole batch: see
+// batch_norm_halves.cc.
+
+/// How many sums there are: floats.
+int64_t batch_norm_forward_sums(int64_t channels);
+int64_t batch_norm_backward_sums(int64_t channels);
+
+void batch_norm_forward_first(const BatchNormShape& shape, const void* src, std::span<float> sums,
+                              void* scratch);
+/// mean, inv_std and the running statistics are those of the whole batch.
+void batch_norm_forward_second(const BatchNormShape& shape, const BatchNormForwardTraining& args,
+                               std::span<const float> sums, void* scratch);
+
+/// Writes diff_gamma and diff_beta, of this worker's part, and diff_residual.
+void batch_norm_backward_first(const BatchNormShape& shape, const BatchNormBackward& args,
+                               std::span<float> sums, void* scratch);
+/// Writes diff_src.
+void batch_norm_backward_second(const BatchNormShape& shape, const BatchNormBackward& args,
+                                std::span<const float> sums, void* scratch);
 
 }  // namespace syrtos::ops::native
