@@ -8,6 +8,7 @@
 #include "syrtos/cli/command.h"
 #include "syrtos/train/probe.h"
 #include "syrtos/train/probe_data.h"
+#include "syrtos/train/replay.h"
 
 namespace syrtos::cli {
 
@@ -21,6 +22,7 @@ constexpr size_t kShownKernels = 40;
 
 struct Options {
   train::ProbeOptions probe;
+  std::string times;  ///< file to write
   bool json = false;
 };
 
@@ -83,10 +85,22 @@ void print(const ProbeResult& r) {
 }
 
 int run_probe(const Options& options, const Context& context) {
-  const ProbeResult result = probe_compute(options.probe, context.cpu, context.interrupted);
+  train::ProbeOptions probe = options.probe;
+  probe.profile = probe.profile || !options.times.empty();
+  ProbeResult result = probe_compute(probe, context.cpu, context.interrupted);
   if (context.interrupted()) {
     fmt::print(stderr, "interrupted after {} steps\n", result.steps);
     return kExitFailed;
+  }
+  if (!options.times.empty()) {
+    train::write_replay(options.times, {.network = result.network,
+                                        .batch = result.batch,
+                                        .items = result.item_seconds,
+                                        .update_s = result.t_update_ms / 1e3});
+  }
+  if (!options.probe.profile) {
+    result.by_operation.clear();
+    result.by_kernel.clear();
   }
   if (options.json) {
     fmt::print("{}\n", to_json(result).dump());
@@ -177,6 +191,8 @@ void add_probe(CLI::App& app, Run& run) {
   compute->add_option("--threads", probe.threads, "default: all cores");
   compute->add_option("--seconds", probe.seconds, "how long to measure")->capture_default_str();
   compute->add_flag("--profile", probe.profile, "time of each operation and kernel");
+  compute->add_option("--times", options->times, "write what 'train --replay' sleeps for")
+      ->type_name("FILE");
   compute->add_flag("--json", options->json, "print as JSON");
   compute->footer(
       "Examples:\n"

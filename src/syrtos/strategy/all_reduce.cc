@@ -1,6 +1,7 @@
 #include "syrtos/strategy/all_reduce.h"
 
 #include "syrtos/optim/clip.h"
+#include "syrtos/strategy/pass.h"
 
 namespace syrtos::strategy {
 
@@ -26,14 +27,8 @@ Task<> AllReduceTraining::begin() { return broadcast_replica(world_, group_, rep
 
 Task<int64_t> AllReduceTraining::step(const StepInfo& info) {
   const Over over = std::make_shared<Event>(world_);
-  const std::vector<Stage>& stages = replica_.stages();
-  for (size_t i = 0; i < stages.size(); ++i) {
-    for (const int bucket : stages[i].needs) co_await arrivals_.wait(bucket);
-    co_await world_.compute(stages[i].seconds, [this, i] { replica_.run(i); });
-    for (const int bucket : stages[i].finishes) {
-      arrivals_.start(bucket, bring(bucket, info, over));
-    }
-  }
+  co_await run_pass(world_, group_, replica_, arrivals_, info.step,
+                    [&](int bucket) { arrivals_.start(bucket, bring(bucket, info, over)); });
   over->set();
   if (info.clip > 0) co_await update_clipped(info);
   co_return 1;

@@ -2,6 +2,7 @@
 
 #include "syrtos/optim/clip.h"
 #include "syrtos/strategy/all_reduce.h"
+#include "syrtos/strategy/pass.h"
 
 namespace syrtos::strategy {
 
@@ -15,11 +16,7 @@ LocalSteps::LocalSteps(World& world, const Team& team, const Options& options, R
 Task<> LocalSteps::begin() { return broadcast_replica(world_, group_, replica_); }
 
 Task<int64_t> LocalSteps::step(const StepInfo& info) {
-  const std::vector<Stage>& stages = replica_.stages();
-  for (size_t i = 0; i < stages.size(); ++i) {
-    for (const int bucket : stages[i].needs) co_await arrivals_.wait(bucket);
-    co_await world_.compute(stages[i].seconds, [this, i] { replica_.run(i); });
-  }
+  co_await run_pass(world_, group_, replica_, arrivals_, info.step, [](int) {});
   const size_t elements = replica_.layout().elements();
   co_await world_.compute(replica_.update_seconds(elements), [&] {
     optim::Hyper hyper = info.hyper;

@@ -16,6 +16,8 @@ struct Stage {
   std::vector<int> needs;  ///< buckets
   std::vector<int> finishes;
   double seconds = 0;  ///< it takes where time is simulated
+  /// To be added up over all workers before the next stage.
+  std::vector<collective::Floats> sums = {};
 };
 
 /// What one worker trains, as its strategy sees it: arenas of weights and gradients, and a pass in

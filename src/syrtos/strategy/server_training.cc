@@ -5,6 +5,7 @@
 
 #include "syrtos/optim/clip.h"
 #include "syrtos/strategy/all_reduce.h"
+#include "syrtos/strategy/pass.h"
 
 namespace syrtos::strategy {
 
@@ -20,6 +21,7 @@ ServerTraining::ServerTraining(World& world, const Team& team, const Options& op
       team_(team),
       options_(options),
       replica_(replica),
+      workers_(collective::Group::of(world, team.worker_ranks())),
       servers_(team.servers > 0 ? team.servers : team.workers),
       lanes_of_bucket_(replica.layout().buckets.size()),
       arrivals_(world, waiting_, replica.layout().buckets.size()) {
@@ -79,8 +81,7 @@ Task<> ServerTraining::start() {
     co_await send_layout(world_, team_, replica_.layout());
     co_await send_arenas();
   }
-  const collective::Group workers = collective::Group::of(world_, team_.worker_ranks());
-  co_await broadcast_replica(world_, workers, replica_);
+  co_await broadcast_replica(world_, workers_, replica_);
 }
 
 Task<> ServerTraining::send_arenas() {
@@ -108,14 +109,8 @@ Task<int64_t> ServerTraining::step(const StepInfo& info) {
 
 Task<> ServerTraining::pass(const StepInfo& info, int64_t& taken) {
   const Over over = std::make_shared<Event>(world_);
-  const std::vector<Stage>& stages = replica_.stages();
-  for (size_t i = 0; i < stages.size(); ++i) {
-    for (const int bucket : stages[i].needs) co_await arrivals_.wait(bucket);
-    co_await world_.compute(stages[i].seconds, [this, i] { replica_.run(i); });
-    for (const int bucket : stages[i].finishes) {
-      arrivals_.start(bucket, bring(bucket, info, over));
-    }
-  }
+  co_await run_pass(world_, workers_, replica_, arrivals_, info.step,
+                    [&](int bucket) { arrivals_.start(bucket, bring(bucket, info, over)); });
   over->set();
   if (info.clip > 0) co_await update_clipped(info);
   if (options_.sync.kind != Sync::Kind::backup) co_return;

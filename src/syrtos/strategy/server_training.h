@@ -74,6 +74,7 @@ class ServerTraining final : public Strategy {
   const Team team_;
   const Options options_;
   Replica& replica_;
+  const collective::Group workers_;
   const int servers_;
   std::vector<Lane> lanes_;
   std::vector<std::vector<int>> lanes_of_bucket_;

@@ -18,9 +18,9 @@ struct ProbeOptions {
   int64_t classes = kUnset;  ///< unset: the network's default
   std::string shortcut = "projection";
   std::string precision = "auto";
-  int64_t threads = 0;  ///< 0: all cores
-  double seconds = 3;   ///< to measure for, after the warm-up
-  bool profile = false;
+  int64_t threads = 0;   ///< 0: all cores
+  double seconds = 3;    ///< to measure for, after the warm-up
+  bool profile = false;  ///< also kernel by kernel
 };
 
 /// Time of the kernels that share an operation or an implementation.
@@ -49,6 +49,7 @@ struct ProbeResult {
   double arena_mb = 0;
   std::vector<ProbeGroup> by_operation;  ///< with profile: most time first
   std::vector<ProbeGroup> by_kernel;
+  std::vector<double> item_seconds;  ///< of each kernel in order; they sum to a whole pass
 };
 
 /// Measures whole training steps (forward, backward, update by momentum) on random data: medians

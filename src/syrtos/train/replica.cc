@@ -50,7 +50,10 @@ const NetworkReplica::Plan& NetworkReplica::plan(NetworkProgram& program) {
   Plan made;
   made.parts = graph::stages_of(program.program(), strategy::bucket_of_tensor(layout_));
   for (const graph::Stage& part : made.parts) {
-    made.stages.push_back({part.needs, part.finishes, 0});
+    strategy::Stage& stage = made.stages.emplace_back();
+    stage.needs = part.needs;
+    stage.finishes = part.finishes;
+    for (const std::span<float> sums : part.sums) stage.sums.push_back(floats(sums));
   }
   plans_.reserve(2);  // plan_ points into it
   return plans_.emplace_back(&program.program(), std::move(made)).second;
@@ -78,7 +81,7 @@ void NetworkReplica::run(size_t stage) {
         static_cast<double>(program_->batch()) / static_cast<double>(replay_->batch);
     const double seconds = share * replay_->seconds(part.first, part.last);
     pass(seconds);
-    const bool forward = part.finishes.empty();
+    const bool forward = program_->program().items()[part.first].phase == graph::Phase::forward;
     (forward ? times_.forward_s : times_.backward_s) += seconds;
     return;
   }

@@ -93,9 +93,17 @@ data::Splits random_splits(int64_t samples, const Shape& image, int64_t classes,
                                                 ~seed)};
 }
 
-int64_t ResolvedJob::step_samples() const {
-  return strategy.sync.kind == strategy::Sync::Kind::split ? job.batch : job.batch * job.workers;
+namespace {
+
+// Samples of all workers in a step.
+int64_t resolved_step(const ResolvedJob& resolved, const Job& job) {
+  return resolved.strategy.sync.kind == strategy::Sync::Kind::split ? job.batch
+                                                                    : job.batch * job.workers;
 }
+
+}  // namespace
+
+int64_t ResolvedJob::step_samples() const { return resolved_step(*this, job); }
 
 int64_t ResolvedJob::steps_per_epoch() const {
   return data::steps_left(data.train->size(), 0, step_samples(), remainder);
@@ -119,7 +127,8 @@ nn::ModelOptions ResolvedJob::model_options(int64_t batch) const {
           .width = image[2],
           .dtype = precision.dtype,
           .label_smoothing = static_cast<float>(job.label_smoothing),
-          .shortcut = parse_shortcut(job.shortcut)};
+          .shortcut = parse_shortcut(job.shortcut),
+          .synchronised_batch_norm = job.workers > 1 && job.batch_norm == "synchronised"};
 }
 
 namespace {
@@ -191,6 +200,14 @@ void resolve_data(ResolvedJob& resolved, Job& job, const nn::ModelInfo& network,
         "use at most {} workers or a smaller --batch",
         samples, job.workers, job.batch, samples / job.batch);
   }
+  const int64_t left = samples % std::max<int64_t>(1, resolved_step(resolved, job));
+  if (job.batch_norm == "synchronised" && resolved.remainder == data::Remainder::short_batch &&
+      left > 0 && left < job.workers) {
+    fail_request(
+        "--batch-norm synchronised: the last step of an epoch has {} samples for {} workers: use "
+        "--remainder drop or pad",
+        left, job.workers);
+  }
   if (job.batch > samples) {
     fail_request(
         "--batch: the training data has {} samples, found a batch of {}: use a smaller one",
@@ -218,6 +235,13 @@ strategy::Options strategy_options(Job& job) {
   if (job.batch_norm != "local" && job.batch_norm != "synchronised") {
     fail_request("--batch-norm: expected local or synchronised, found '{}'{}", job.batch_norm,
                  suggestion(job.batch_norm, {"local", "synchronised"}));
+  }
+  const bool in_step = options.sync.in_step() && options.sync.kind != strategy::Sync::Kind::local;
+  if (job.batch_norm == "synchronised" && !in_step) {
+    fail_request(
+        "--batch-norm synchronised: workers that do not take each step together have no common "
+        "statistics: use --sync join or split, found {}",
+        job.sync);
   }
   job.update = strategy::to_string(options.update);
   return options;

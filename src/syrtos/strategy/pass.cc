@@ -1,0 +1,32 @@
+#include "syrtos/strategy/pass.h"
+
+#include "syrtos/collective/collective.h"
+
+namespace syrtos::strategy {
+
+namespace {
+
+Task<> add_up(World& world, const collective::Group& workers, Floats sums, int64_t step) {
+  collective::Exchange exchange;
+  exchange.tag = {world::Purpose::statistics, 0, static_cast<uint32_t>(step)};
+  exchange.algorithm = collective::Algorithm::tree;  // small, and computing waits for it
+  exchange.priority = 1 << 20;
+  co_await collective::all_reduce(world, workers, sums, exchange);
+}
+
+}  // namespace
+
+Task<> run_pass(World& world, const collective::Group& workers, Replica& replica,
+                Arrivals& arrivals, int64_t step, std::function<void(int bucket)> finished) {
+  const std::vector<Stage>& stages = replica.stages();
+  for (size_t i = 0; i < stages.size(); ++i) {
+    for (const int bucket : stages[i].needs) co_await arrivals.wait(bucket);
+    co_await world.compute(stages[i].seconds, [&replica, i] { replica.run(i); });
+    if (workers.size() > 1) {
+      for (const Floats& sums : stages[i].sums) co_await add_up(world, workers, sums, step);
+    }
+    for (const int bucket : stages[i].finishes) finished(bucket);
+  }
+}
+
+}  // namespace syrtos::strategy

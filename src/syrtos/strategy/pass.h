@@ -1,0 +1,19 @@
+#pragma once
+
+#include <functional>
+
+#include "syrtos/collective/group.h"
+#include "syrtos/strategy/arrivals.h"
+#include "syrtos/strategy/replica.h"
+
+namespace syrtos::strategy {
+
+/// One pass, stage by stage:
+///   wait until the weights that the stage needs have arrived
+///   compute it
+///   add up, over all workers, the sums that the next stage needs (synchronised batch norm)
+///   tell `finished` of each bucket whose gradient is final now
+Task<> run_pass(World& world, const collective::Group& workers, Replica& replica,
+                Arrivals& arrivals, int64_t step, std::function<void(int bucket)> finished);
+
+}  // namespace syrtos::strategy
