@@ -24,7 +24,7 @@ struct Push {
   double weight_decay = 0;
   int64_t step = 0;
   uint32_t words = 0;      ///< of a sparse gradient
-  uint32_t pull_only = 0;  ///< 1: no gradient comes, the weights are wanted
+  uint32_t pull_only = 0;  ///< 1: no gradient comes, the weights of agreement `step` are wanted
 };
 
 /// Goes before weights.

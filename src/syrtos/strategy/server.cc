@@ -241,7 +241,12 @@ Task<> Server::free_rounds(Rank worker, Held& held) {
       if (options_.sync.kind == Sync::Kind::ssp) co_await await_slowest(worker, held);
     }
     base = held.version;
-    if (!mine.empty()) std::memcpy(mine.data(), weights_of(held), count * sizeof(float));
+    const float* weights = weights_of(held);
+    if (push.pull_only != 0) {
+      base = agreed(held, push.step).version;
+      weights = held.agreed.weights.data();
+    }
+    if (!mine.empty()) std::memcpy(mine.data(), weights, count * sizeof(float));
     Source source{mine.data(), count * sizeof(float)};
     if (options_.wire.kind == Wire::Kind::bf16) {
       pack_bf16({mine.data(), count}, packed);
@@ -275,6 +280,17 @@ Task<> Server::count_in(Held& held, const Push& push, const std::vector<float>& 
     }
     co_await held.changed->wait();
   }
+}
+
+/// The first who asks decides for all.
+const Server::Held::Agreed& Server::agreed(Held& held, int64_t number) const {
+  if (number > held.agreed.number) {
+    held.agreed.number = number;
+    held.agreed.version = held.version;
+    const float* weights = weights_of(held);
+    if (weights != nullptr) held.agreed.weights.assign(weights, weights + held.piece.count);
+  }
+  return held.agreed;
 }
 
 Task<> Server::await_slowest(Rank worker, Held& held) {

@@ -59,6 +59,14 @@ class Server {
 
     std::vector<int64_t> clocks;  ///< pushes of each worker
     bool updating = false;        ///< backup: the gradients of this step are enough
+
+    /// What workers agreed on last: a late gradient of a lost worker must not come between them.
+    struct Agreed {
+      int64_t number = 0;
+      int64_t version = 0;
+      std::vector<float> weights;
+    };
+    Agreed agreed;
     std::unique_ptr<world::Condition> changed;
   };
 
@@ -76,6 +84,7 @@ class Server {
   Task<> reply(Rank worker, Held& held, uint32_t round, int64_t version, world::Source values);
   Task<> finish_round(Held& held, Held::Sum& sum, const Push& push);
   Task<> count_in(Held& held, const Push& push, const std::vector<float>& gradient);
+  const Held::Agreed& agreed(Held& held, int64_t number) const;
   Task<> await_slowest(Rank worker, Held& held);
   Task<> update(Held& held, const float* gradient, const Push& push, double scale);
 

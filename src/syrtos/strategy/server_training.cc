@@ -196,6 +196,7 @@ Task<> ServerTraining::refresh(int id) {
   const uint32_t round = lane.round++;
   Push header;
   header.pull_only = 1;
+  header.step = agreements_;
   co_await world_.send(server_of(lane.piece), header_tag(id, round),
                        Source{&header, sizeof(header)});
   co_await pull(id, round);
@@ -206,6 +207,7 @@ Task<> ServerTraining::agree() {
 }
 
 Task<> ServerTraining::refresh_all() {
+  ++agreements_;
   std::vector<Started> pulls;
   for (size_t id = 0; id < lanes_.size(); ++id) {
     pulls.emplace_back(world_, refresh(static_cast<int>(id)));

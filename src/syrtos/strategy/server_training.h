@@ -79,6 +79,7 @@ class ServerTraining final : public Strategy {
   std::vector<Lane> lanes_;
   std::vector<std::vector<int>> lanes_of_bucket_;
   uint32_t commands_ = 0;
+  int64_t agreements_ = 0;
   Arrivals arrivals_;
   std::optional<Server> own_;  // in a worker that serves
   world::Started serving_;
