@@ -1,12 +1,14 @@
 #include "syrtos/cli/interrupt.h"
 
+#include <atomic>
 #include <csignal>
 
 namespace syrtos::cli {
 
 namespace {
-volatile std::sig_atomic_t interrupt_flag = 0;
-void set_flag(int /*signal*/) { interrupt_flag = 1; }
+std::atomic<bool> interrupt_flag{false};  // several threads ask
+static_assert(std::atomic<bool>::is_always_lock_free);
+void set_flag(int /*signal*/) { interrupt_flag = true; }
 }  // namespace
 
 void catch_interrupts() {
@@ -17,6 +19,6 @@ void catch_interrupts() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
-bool interrupted() { return interrupt_flag != 0; }
+bool interrupted() { return interrupt_flag; }
 
 }  // namespace syrtos::cli

@@ -175,6 +175,7 @@ void add_train(CLI::App& app, Run& run) {
       "  syrtos train examples/mnist-lenet5.toml --workers 2 --sync split\n"
       "  syrtos train job.toml --workers 8 --hosts hosts.txt --exchange allreduce:ring\n"
       "  syrtos train job.toml --workers 4 --hosts hosts.txt --exchange ps-sharded:2 --sync async\n"
+      "  syrtos train examples/mnist-lenet5.toml --workers 2 --exchange shared --sync async\n"
       "  mpirun -n 4 syrtos train job.toml\n"
       "  syrtos train --resume runs/lenet5-20260101-120000 --workers 3");
   command->callback([request, &run] {

@@ -165,7 +165,7 @@ int launch_training(const TrainRequest& request, train::Job job, const Context& 
   }
   const train::ResolvedJob resolved = resolve(job, context);  // refuses before anything starts
   if (resolved.strategy.exchange.kind == strategy::Exchange::Kind::shared) {
-    fail_request("--exchange shared is not there yet");
+    return train_in_threads(request, resolved, context);
   }
   const strategy::Team team = train::team_of(resolved);
   const std::string launcher = chosen_launcher(request);
@@ -185,7 +185,7 @@ int launch_training(const TrainRequest& request, train::Job job, const Context& 
   const fs::path run = is_new ? train::RunDirectory::reserve(job) : fs::path(request.resume);
   options.command = rank_command(context, is_new ? run.string() : "");
   options.command.insert(options.command.end(), {"--workers", std::to_string(job.workers)});
-  options.tolerate_lost_workers = resolved.strategy.sync.tolerates_losses();
+  options.tolerate_lost_workers = resolved.strategy.tolerates_losses();
   options.columns = launch::terminal_columns();
   options.should_stop = context.interrupted;
   const launch::LaunchEnd end = launch::launch(options);
@@ -239,6 +239,7 @@ int train_as_rank(const TrainRequest& request, train::Job job, const Context& co
 int train_under_mpi(const TrainRequest& request, train::Job job, const Context& context) {
   world::MpiJob mpi;
   const strategy::Exchange exchange = strategy::parse_exchange(job.exchange);
+  if (exchange.kind == strategy::Exchange::Kind::shared) fail_not_one_process("mpirun");
   const int servers = exchange.kind == strategy::Exchange::Kind::servers ? exchange.servers : 0;
   const int workers = mpi.size() - servers;
   if (workers < 1) {

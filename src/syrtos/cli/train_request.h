@@ -40,6 +40,11 @@ int train_as_rank(const TrainRequest& request, train::Job job, const Context& co
 /// The process of a rank that mpirun or srun started.
 int train_under_mpi(const TrainRequest& request, train::Job job, const Context& context);
 
+/// All workers in this process (--exchange shared).
+int train_in_threads(const TrainRequest& request, const train::ResolvedJob& job,
+                     const Context& context);
+[[noreturn]] void fail_not_one_process(std::string_view found);
+
 /// Its ranks are several.
 bool is_distributed(const train::Job& job);
 

@@ -18,6 +18,13 @@ void check_plain(std::string_view name, const Shape& expected, const Tensor& pla
 
 }  // namespace
 
+void Parameters::share_weights(const Parameters& other) {
+  SYRTOS_CHECK(!laid_out_ && other.laid_out_);
+  weights_ = other.weights_;
+  working_ = other.working_;
+  owns_weights_ = false;
+}
+
 void Parameters::lay_out(std::vector<ParameterSlot> slots, std::vector<StateSlot> states,
                          bool with_gradients) {
   SYRTOS_CHECK(!laid_out_);
@@ -39,9 +46,14 @@ void Parameters::lay_out(std::vector<ParameterSlot> slots, std::vector<StateSlot
     state.elements = static_cast<size_t>(state.type.shape.elements());
     state_elements += align_up(state.elements, kLine);
   }
-  weights_ = Buffer(elements_ * sizeof(float), "the parameters");
+  const size_t copied = any_bf16 ? elements_ : 0;
+  if (owns_weights_) {
+    *weights_ = Buffer(elements_ * sizeof(float), "the parameters");
+    if (any_bf16) *working_ = Buffer(copied * sizeof(BFloat16), "the bf16 copies of the weights");
+  }
+  SYRTOS_CHECK(weights().size_bytes() == weights_->size() && working().size() == copied, "{} {}",
+               elements_, weights_->size());
   if (with_gradients) gradients_ = Buffer(elements_ * sizeof(float), "the gradients");
-  if (any_bf16) working_ = Buffer(elements_ * sizeof(BFloat16), "the bf16 copies of the weights");
   state_ = Buffer(state_elements * sizeof(float), "the running statistics");
 }
 

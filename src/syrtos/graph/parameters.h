@@ -40,6 +40,9 @@ class Parameters {
  public:
   Parameters() = default;
 
+  /// From now on weights and working copies are those of `other`, which must turn out to have the
+  /// same layout; gradients and running statistics stay its own. Before the first compilation.
+  void share_weights(const Parameters& other);
   bool laid_out() const { return laid_out_; }
   /// Called by the first compilation. `with_gradients`: memory for gradients is needed.
   void lay_out(std::vector<ParameterSlot> slots, std::vector<StateSlot> states,
@@ -50,10 +53,10 @@ class Parameters {
   const ParameterSlot* find(std::string_view name) const;
   const StateSlot* find_state(std::string_view name) const;
 
-  std::span<float> weights() const { return {weights_.as<float>(), elements_}; }
+  std::span<float> weights() const { return {weights_->as<float>(), elements_}; }
   std::span<float> gradients() const { return {gradients_.as<float>(), gradients_.size() / 4}; }
   /// Rounded copies, as long as weights(); empty when every parameter is f32.
-  std::span<BFloat16> working() const { return {working_.as<BFloat16>(), working_.size() / 2}; }
+  std::span<BFloat16> working() const { return {working_->as<BFloat16>(), working_->size() / 2}; }
   std::span<float> state() const { return {state_.as<float>(), state_.size() / 4}; }
 
   /// Plain row-major copies, for files, users and tests. Setting a weight also rounds its copy.
@@ -74,9 +77,10 @@ class Parameters {
   std::vector<ParameterSlot> slots_;
   std::vector<StateSlot> states_;
   size_t elements_ = 0;
-  Buffer weights_;
+  std::shared_ptr<Buffer> weights_ = std::make_shared<Buffer>();
+  std::shared_ptr<Buffer> working_ = std::make_shared<Buffer>();
+  bool owns_weights_ = true;
   Buffer gradients_;
-  Buffer working_;
   Buffer state_;
 };
 

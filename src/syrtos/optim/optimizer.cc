@@ -202,6 +202,7 @@ void Optimizer::update(std::span<float> weights, std::span<const float> gradient
                    }
                  }
                });
+  updates_.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace syrtos::optim

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -60,6 +61,8 @@ std::vector<Segment> merged(std::span<const Segment> segments);
 /// the same pass. The formulas are PyTorch's; weight decay is added to the gradient (L2), except
 /// for adamw, which shrinks the weights themselves.
 /// Padding (weight 0, gradient 0) stays 0. The result does not depend on the number of threads.
+/// Several threads may update the same weights at once and lose some of each other's changes
+/// (--exchange shared).
 class Optimizer {
  public:
   /// Momentum and the like: an arena of the weights' shape.
@@ -76,6 +79,8 @@ class Optimizer {
   void update(std::span<float> weights, std::span<const float> gradients,
               std::span<BFloat16> working, std::span<const Segment> segments, const Hyper& hyper);
 
+  /// So far, of all threads.
+  int64_t updates() const { return updates_.load(std::memory_order_relaxed); }
   const OptimizerOptions& options() const { return options_; }
   const std::vector<Slot>& slots() const { return slots_; }
 
@@ -83,6 +88,7 @@ class Optimizer {
   OptimizerOptions options_;
   size_t elements_;
   std::vector<Slot> slots_;
+  std::atomic<int64_t> updates_{0};
 };
 
 }  // namespace syrtos::optim

@@ -174,6 +174,10 @@ void check(const Options& options, int workers, int64_t batch, bool clips) {
     fail_request("--exchange shared is asynchronous: use it with --sync async, found {}",
                  sync_text);
   }
+  if (exchange.kind == Exchange::Kind::shared &&
+      (options.wire.kind != Wire::Kind::f32 || options.bucket_mb > 0)) {
+    fail_request("--exchange shared sends nothing: leave --wire and --bucket-mb out");
+  }
   if (exchange.kind == Exchange::Kind::all_reduce && sync.tolerates_losses()) {
     fail_request(
         "--sync {} needs someone who holds the weights: use --exchange ps, ps-sharded:K or "

@@ -39,7 +39,7 @@ struct Sync {
 
   /// All workers take each step together.
   bool in_step() const { return kind == Kind::join || kind == Kind::split || kind == Kind::local; }
-  /// The others go on when a worker is lost.
+  /// The others can go on when a worker is lost.
   bool tolerates_losses() const { return !in_step(); }
 };
 
@@ -59,6 +59,11 @@ struct Options {
   UpdateAt update = UpdateAt::worker;
   int permits = 0;       ///< transfers that a server allows at a time in each direction; 0: any
   double bucket_mb = 0;  ///< 0: chosen from latency and bandwidth
+
+  /// The others go on when a worker is lost; threads of one process live and die together.
+  bool tolerates_losses() const {
+    return sync.tolerates_losses() && exchange.kind != Exchange::Kind::shared;
+  }
   /// What crosses between hosts, where it was measured.
   collective::LinkSpeed link = collective::kEthernet;
 };

@@ -43,6 +43,8 @@ class Replica {
   /// Takes the optimiser's step on these elements.
   virtual void update(size_t first, size_t count, const optim::Hyper& hyper) = 0;
   virtual double update_seconds(size_t count) const = 0;
+  /// Updates so far, of all whose weights are in the same memory.
+  virtual int64_t updates() const { return 0; }
   /// The weights came from elsewhere: whatever is derived from them is made anew.
   virtual void weights_changed(size_t first, size_t count) = 0;
   /// L2 norm of the gradients.

@@ -3,6 +3,7 @@
 #include "syrtos/strategy/all_reduce.h"
 #include "syrtos/strategy/local_steps.h"
 #include "syrtos/strategy/server_training.h"
+#include "syrtos/strategy/shared.h"
 
 namespace syrtos::strategy {
 
@@ -17,6 +18,9 @@ std::unique_ptr<Strategy> make_strategy(World& world, const Team& team, const Op
                                         Replica& replica) {
   if (options.exchange.has_servers()) {
     return std::make_unique<ServerTraining>(world, team, options, optimizer, replica);
+  }
+  if (options.exchange.kind == Exchange::Kind::shared) {
+    return std::make_unique<SharedTraining>(world, team, replica);
   }
   if (options.sync.kind == Sync::Kind::local) {
     return std::make_unique<LocalSteps>(world, team, options, replica);

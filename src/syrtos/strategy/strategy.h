@@ -60,7 +60,7 @@ class Strategy {
 
   const Waiting& waiting() const { return waiting_; }
   /// How many updates came between a worker's pull and its push: staleness -> pushes. Of this
-  /// process's servers.
+  /// process's servers, or of this worker where weights are shared.
   virtual std::map<int64_t, int64_t> staleness() const { return {}; }
 
  protected:

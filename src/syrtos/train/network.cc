@@ -57,8 +57,10 @@ std::span<const float> NetworkProgram::logits() const {
   return {logits_, static_cast<size_t>(batch_ * classes_)};
 }
 
-Network::Network(const std::string& name, nn::ModelOptions options, Use use, int64_t short_batch)
+Network::Network(const std::string& name, nn::ModelOptions options, Use use, int64_t short_batch,
+                 const graph::Parameters* shared)
     : backend_(ops::onednn::make_backend()), parameters_(std::make_shared<graph::Parameters>()) {
+  if (shared != nullptr) parameters_->share_weights(*shared);
   options.training = use != Use::evaluation;
   model_ = nn::build_model(name, options);
   if (use == Use::evaluation) {

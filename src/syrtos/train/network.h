@@ -47,8 +47,10 @@ class Network {
 
   /// Builds, adds gradients, optimises and compiles. With `short_batch` above 0 a second training
   /// program takes so many samples: the last ones of an epoch. Throws RequestError when the network
-  /// does not take the options or a batch does not fit in memory.
-  Network(const std::string& name, nn::ModelOptions options, Use use, int64_t short_batch = 0);
+  /// does not take the options or a batch does not fit in memory. `shared`: of another network of
+  /// the same kind, whose weights it trains too.
+  Network(const std::string& name, nn::ModelOptions options, Use use, int64_t short_batch = 0,
+          const graph::Parameters* shared = nullptr);
 
   NetworkProgram& training() { return *training_; }
   /// The one that takes so many samples.

@@ -38,6 +38,7 @@ class NetworkReplica final : public strategy::Replica {
   std::vector<strategy::Floats> kept() override;
   void update(size_t first, size_t count, const optim::Hyper& hyper) override;
   double update_seconds(size_t) const override { return 0; }
+  int64_t updates() const override { return optimizer_.updates(); }
   void weights_changed(size_t first, size_t count) override;
   double gradient_norm() override;
 

@@ -134,21 +134,22 @@ nn::ModelOptions ResolvedJob::model_options(int64_t batch) const {
 namespace {
 
 // Brings the samples to the network's size. Random windows are taken from the originals.
-void fit_data(ResolvedJob& resolved, const Job& job, const std::filesystem::path& cache_home) {
+void fit_data(data::Splits& splits, ResolvedJob& resolved, const Job& job,
+              const std::filesystem::path& cache_home) {
   data::FitOptions options{
       .height = resolved.image[1],
       .width = resolved.image[2],
       .cache = job.cache,
       .free_memory = free_memory(),
       .cache_directory = cache_home.empty() ? cache_home : cache_home / "syrtos"};
-  resolved.fit = data::fit_of(resolved.data.train->info());
+  resolved.fit = data::fit_of(splits.train->info());
   if (resolved.augment.resized_crop == 0) {
-    resolved.data.train = data::fit(std::move(resolved.data.train), options);
-    options.free_memory -= data::cache_bytes(resolved.data.train->info());  // it may take so much
-  } else if (resolved.data.train->info().dtype != DType::u8) {
+    splits.train = data::fit(std::move(splits.train), options);
+    options.free_memory -= data::cache_bytes(splits.train->info());  // it may take so much
+  } else if (splits.train->info().dtype != DType::u8) {
     fail_request("--augment: resized-crop is for pictures; {} has signals", job.data);
   }
-  resolved.data.test = data::fit(std::move(resolved.data.test), options);
+  splits.test = data::fit(std::move(splits.test), options);
 }
 
 // Everything about the data that the job leaves open.
@@ -159,23 +160,24 @@ void resolve_data(ResolvedJob& resolved, Job& job, const nn::ModelInfo& network,
   job.augment = data::to_string(resolved.augment);
   resolved.remainder = data::parse_remainder(job.remainder);
   resolved.views = parse_views(job.views);
+  data::Splits splits;
   if (job.data == "random") {
     resolved.image = size.shape_for(network);
     if (job.classes == kUnset) job.classes = network.classes;
-    resolved.data =
+    splits =
         random_splits(job.samples, resolved.image, job.classes, static_cast<uint64_t>(job.seed));
     resolved.normalization = {{0}, {1}};
   } else {
-    resolved.data = data::open(job.data, cache_home);
-    const Shape own = resolved.data.train->info().shape();
-    const bool same_size = resolved.data.train->info().same_size();
+    splits = data::open(job.data, cache_home);
+    const Shape own = splits.train->info().shape();
+    const bool same_size = splits.train->info().same_size();
     resolved.image = size.shape_or(same_size ? own : Shape{own[0], network.height, network.width});
     if (resolved.image[0] != own[0]) {
       fail_request("--input: the samples of {} have {} channels, found {}", job.data, own[0],
                    resolved.image[0]);
     }
-    fit_data(resolved, job, cache_home);
-    const data::DatasetInfo& info = resolved.data.train->info();
+    fit_data(splits, resolved, job, cache_home);
+    const data::DatasetInfo& info = splits.train->info();
     const auto classes = static_cast<int64_t>(info.classes.size());
     if (job.classes == kUnset) job.classes = classes;
     if (job.classes < classes) {
@@ -183,8 +185,9 @@ void resolve_data(ResolvedJob& resolved, Job& job, const nn::ModelInfo& network,
                    classes, job.classes, classes);
     }
     constexpr int64_t kEnough = 4096;  // samples to know mean and deviation well
-    resolved.normalization = data::measure(*resolved.data.train, kEnough).normalization();
+    resolved.normalization = data::measure(*splits.train, kEnough).normalization();
   }
+  resolved.data = {std::move(splits.train), std::move(splits.test)};
   if (resolved.image[1] == 1 && resolved.augment.crop > 0) {
     fail_request("--augment: crop is for pictures, {} has signals: use shift", job.data);
   }
@@ -232,6 +235,9 @@ strategy::Options strategy_options(Job& job) {
   if (options.update == strategy::UpdateAt::server && job.lookahead > 0) {
     fail_request("--lookahead: only workers know both weights: use --update worker");
   }
+  if (options.exchange.kind == strategy::Exchange::Kind::shared && job.lookahead > 0) {
+    fail_request("--lookahead: nobody's steps are alone on shared weights: leave it out");
+  }
   if (job.batch_norm != "local" && job.batch_norm != "synchronised") {
     fail_request("--batch-norm: expected local or synchronised, found '{}'{}", job.batch_norm,
                  suggestion(job.batch_norm, {"local", "synchronised"}));
@@ -268,7 +274,10 @@ ResolvedJob resolve(Job job, const CpuInfo& cpu, const std::filesystem::path& ca
   resolved.strategy = strategy_options(job);
   resolved.precision = choose_precision(job.precision, cpu);
   job.precision = to_string(resolved.precision.dtype);
-  if (job.threads == 0) job.threads = cpu.cores;
+  if (job.threads == 0) {
+    const bool shared = resolved.strategy.exchange.kind == strategy::Exchange::Kind::shared;
+    job.threads = shared ? std::max<int64_t>(1, cpu.cores / job.workers) : cpu.cores;
+  }
   resolve_data(resolved, job, network, cache_home);
   resolved.job = std::move(job);
   if (resolved.job.every == 0) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 
 #include "syrtos/data/augment.h"
 #include "syrtos/data/fit.h"
@@ -27,12 +28,19 @@ ImageSize parse_image_size(std::string_view text);
 /// Random data to train on, and an eighth as much, from another seed, to measure with.
 data::Splits random_splits(int64_t samples, const Shape& image, int64_t classes, uint64_t seed);
 
-/// A job in which nothing is open any more, and the data it is about.
+/// The data of a job, which several workers of one process may read.
+struct JobData {
+  std::shared_ptr<const data::Dataset> train;
+  std::shared_ptr<const data::Dataset> test;
+};
+
+/// A job in which nothing is open any more, and the data it is about. Copies have the data in
+/// common.
 struct ResolvedJob {
   Job job;
   Precision precision;
   Shape image;  ///< [channels, height, width]
-  data::Splits data;
+  JobData data;
   data::Normalization normalization;
   data::Fit fit = data::Fit::exact;  ///< of samples that do not have the network's size
   data::Augment augment;

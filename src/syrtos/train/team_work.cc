@@ -90,7 +90,7 @@ TeamWork::TeamWork(World& world, const ResolvedJob& job)
       replay_file_(job.job.replay),
       network_name_(job.job.network),
       group_(collective::Group::of(world, team_.worker_ranks())),
-      meetings_(world, team_, sync_.tolerates_losses()),
+      meetings_(world, team_, options_.tolerates_losses()),
       test_shard_{world.rank(), team_.workers} {}
 
 Task<json> TeamWork::open(json fingerprint, json state) {
@@ -112,7 +112,7 @@ Task<> TeamWork::begin(Network& network, optim::Optimizer& optimizer, std::vecto
   strategy::Layout layout;
   layout.tensors = tensors_of(network.parameters());
   size_t bytes = network.parameters().weights().size_bytes();
-  if (!alone()) {
+  if (!alone() && !shares_weights()) {
     options_.link = co_await collective::measure_link(world_, group_);
     bytes = options_.bucket_mb > 0 ? static_cast<size_t>(options_.bucket_mb * 1e6)
                                    : strategy::bucket_bytes(options_.link.latency_s,

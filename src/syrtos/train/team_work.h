@@ -48,6 +48,9 @@ class TeamWork {
   /// All take each step together, so what they decide from sums is the same.
   bool in_step() const { return sync_.in_step(); }
 
+  /// The weights of all workers are in the same memory.
+  bool shares_weights() const { return options_.exchange.kind == strategy::Exchange::Kind::shared; }
+
   /// All compare what they are about to do (key -> value, see fingerprint.h); refuses with the
   /// names of those that differ from worker 0. Everybody leaves with worker 0's `state`.
   Task<nlohmann::json> open(nlohmann::json fingerprint, nlohmann::json state);

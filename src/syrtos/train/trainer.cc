@@ -16,11 +16,17 @@ using nlohmann::json;
 
 namespace {
 
-Network make_network(const ResolvedJob& job, int worker) {
+Network make_network(const ResolvedJob& job, int worker, const graph::Parameters* shared) {
   set_thread_count(static_cast<int>(job.job.threads));
   // With fewer samples than workers a share can be empty; the program still has a size.
   const int64_t share = std::max<int64_t>(1, job.share(worker));
-  return {job.job.network, job.model_options(share), Network::Use::both, job.short_share(worker)};
+  return {job.job.network, job.model_options(share), Network::Use::both, job.short_share(worker),
+          shared};
+}
+
+std::shared_ptr<optim::Optimizer> make_optimizer(const ResolvedJob& job, const Network& network) {
+  return std::make_shared<optim::Optimizer>(optimizer_options(job.job),
+                                            network.parameters().weights().size());
 }
 
 data::LoaderOptions loader_options(const ResolvedJob& job, int worker) {
@@ -52,11 +58,11 @@ Position position_of(const json& text) {
 
 }  // namespace
 
-Trainer::Trainer(ResolvedJob job, int worker)
+Trainer::Trainer(ResolvedJob job, int worker, const Trainer* sharing)
     : job_(std::move(job)),
       worker_(worker),
-      network_(make_network(job_, worker)),
-      optimizer_(optimizer_options(job_.job), network_.parameters().weights().size()),
+      network_(make_network(job_, worker, sharing ? &sharing->network_.parameters() : nullptr)),
+      optimizer_(sharing ? sharing->optimizer_ : make_optimizer(job_, network_)),
       training_transform_(job_.data.train->info(), job_.image, job_.normalization, job_.augment,
                           job_.precision.dtype),
       test_transform_(job_.data.test->info(), job_.image, job_.normalization, {},
@@ -87,7 +93,7 @@ int64_t Trainer::memory_bytes() const {
 
 std::vector<KeptArena> Trainer::kept() const {
   std::vector<KeptArena> arenas;
-  for (const auto& slot : optimizer_.slots()) arenas.push_back({slot.name, slot.span()});
+  for (const auto& slot : optimizer_->slots()) arenas.push_back({slot.name, slot.span()});
   if (lookahead_) arenas.push_back({"slow", lookahead_->slow()});
   return arenas;
 }
@@ -179,7 +185,9 @@ Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
     const bool wanted = should_stop();
     const bool together = team_->in_step() && !team_->alone();
     if (team_->stop_agreed() || (wanted && !together)) {
-      co_await checkpoint(world, true);
+      // Free workers agree in a meeting, where the position was saved.
+      const bool saved = team_->stop_agreed() && !team_->in_step();
+      if (!saved) co_await checkpoint(world, true);
       outcome.end = Outcome::End::interrupted;
       break;
     }
@@ -211,18 +219,28 @@ Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
 }
 
 Task<> Trainer::start(World& world, TrainObserver& observer) {
+  // Each thread that starts parallel regions has a number of its own: this one and the pool's.
+  const auto set_threads = [this] { set_thread_count(static_cast<int>(job_.job.threads)); };
+  set_threads();
+  co_await world.compute(0, set_threads);
   json mine;
   if (!team_->alone()) mine = fingerprint(job_, network_);
   const json state = co_await team_->open(mine, to_json(position_));
   position_ = position_of(state);
+  // Stopped when worker 0 had all its samples and others had not.
+  if (position_.used > 0 && steps_in_epoch() == steps_per_epoch_) {
+    position_ = {.step = position_.step,
+                 .epoch = position_.epoch + 1,
+                 .best = position_.best,
+                 .waited = position_.waited};
+  }
   watch_.restore(position_.best, position_.waited);
   lay_out_steps();
-  co_await team_->begin(network_, optimizer_, kept());
+  co_await team_->begin(network_, *optimizer_, kept());
   loader_.seek(position_.epoch, position_.used);
   if (!is_first()) co_return;
   SYRTOS_CHECK(directory_.has_value(), "begin() or resume() comes first");
   board_.emplace(directory_->path(), network_.model().graph, position_.step);
-  static_cast<void>(world);
   observer.started({.job = job_,
                     .directory = *directory_,
                     .parameters = network_.parameters().count(),
@@ -422,6 +440,8 @@ Task<std::optional<EpochMetrics>> Trainer::finish_epoch(World& world) {
   position_.best = watch_.best();
   position_.waited = watch_.waited();
   if (is_first()) co_await world.compute(0, [&] { keep(metrics); });
+  // Nobody changes them while they are written.
+  if (team_->shares_weights()) co_await team_->meet();
   seconds_ = {};
   epoch_samples_ = 0;
   co_return metrics;

@@ -66,8 +66,9 @@ world::Task<> keep_result(world::Task<Outcome> task, Outcome& outcome);
 /// Trains one network, alone or as one of several workers.
 class Trainer {
  public:
-  /// Builds and compiles everything; nothing is written yet. Throws RequestError.
-  explicit Trainer(ResolvedJob job, int worker = 0);
+  /// Builds and compiles everything; nothing is written yet. Throws RequestError. `sharing`:
+  /// another worker of this process, whose weights and optimiser it uses (--exchange shared).
+  explicit Trainer(ResolvedJob job, int worker = 0, const Trainer* sharing = nullptr);
 
   /// Worker 0: starts at the beginning in a new directory.
   void begin();
@@ -116,7 +117,7 @@ class Trainer {
   ResolvedJob job_;
   const int worker_;
   Network network_;
-  optim::Optimizer optimizer_;
+  std::shared_ptr<optim::Optimizer> optimizer_;
   std::optional<optim::Lookahead> lookahead_;
   data::Transform training_transform_;
   data::Transform test_transform_;

@@ -1,0 +1,50 @@
+#include "syrtos/strategy/shared.h"
+
+#include "syrtos/optim/clip.h"
+
+namespace syrtos::strategy {
+
+SharedTraining::SharedTraining(World& world, const Team& team, Replica& replica)
+    : world_(world), replica_(replica), group_(collective::Group::of(world, team.worker_ranks())) {}
+
+Task<> SharedTraining::begin() {
+  const Floats states = replica_.states();
+  const world::Tag tag{world::Purpose::broadcast, 0, 0};
+  co_await collective::broadcast(world_, group_, states.data, states.count * sizeof(float), 0, tag);
+}
+
+Task<int64_t> SharedTraining::step(const StepInfo& info) {
+  if (!begun_) updates_before_ = info.step * group_.size();
+  begun_ = true;
+  double seconds = replica_.update_seconds(replica_.layout().elements());
+  for (const Stage& stage : replica_.stages()) seconds += stage.seconds;
+  co_await world_.compute(seconds, [this, &info] {
+    pass();
+    update_shared_weights(info);
+  });
+  co_return 1;
+}
+
+void SharedTraining::pass() {
+  seen_ = replica_.updates();
+  for (size_t stage = 0; stage < replica_.stages().size(); ++stage) replica_.run(stage);
+}
+
+// tests/tsan.supp knows this function by its name: its races are meant.
+void SharedTraining::update_shared_weights(StepInfo info) {
+  if (info.clip > 0) {
+    info.hyper.gradient_scale = optim::clip_scale(replica_.gradient_norm(), info.clip);
+  }
+  const int64_t updates = replica_.updates();
+  ++staleness_[updates - seen_];
+  info.hyper.step = updates_before_ + updates;  // what the optimiser keeps has seen so many
+  replica_.update(0, replica_.layout().elements(), info.hyper);
+}
+
+// There is one set of weights, and what the optimiser keeps is with them.
+Task<> SharedTraining::settle() { co_return; }
+Task<> SharedTraining::agree() { co_return; }
+Task<> SharedTraining::collect() { co_return; }
+Task<> SharedTraining::end() { co_return; }
+
+}  // namespace syrtos::strategy

@@ -1,0 +1,60 @@
+#include "syrtos/train/thread_team.h"
+
+#include <atomic>
+
+#include "syrtos/world/tcp/cluster.h"
+
+namespace syrtos::train {
+
+namespace {
+
+class Silent final : public TrainObserver {
+ public:
+  void started(const StartInfo&) override {}
+  void step(const StepInfo&) override {}
+  void epoch(const EpochMetrics&) override {}
+};
+
+/// The others need not go on until they miss this one.
+Task<> note_failure(Task<> task, std::atomic<bool>& failed) {
+  try {
+    co_await task;
+  } catch (...) {
+    failed = true;
+    throw;
+  }
+}
+
+}  // namespace
+
+ThreadTeam::ThreadTeam(const ResolvedJob& job) {
+  for (int worker = 0; worker < job.job.workers; ++worker) {
+    const Trainer* sharing = worker == 0 ? nullptr : workers_.front().get();
+    workers_.push_back(std::make_unique<Trainer>(job, worker, sharing));
+  }
+}
+
+Outcome ThreadTeam::run(TrainObserver& observer, const std::function<bool()>& should_stop) {
+  std::vector<Outcome> outcomes(workers_.size());
+  std::atomic<bool> failed{false};
+  Silent silent;
+  const auto stop = [&] { return failed || should_stop(); };
+  world::TcpOptions options;
+  options.shared_memory = false;  // it is for many large messages
+  world::TcpCluster cluster(static_cast<int>(workers_.size()), options);
+  world::run_all(cluster, [&](World& world) -> Task<> {
+    const auto rank = static_cast<size_t>(world.rank());
+    TrainObserver& told = rank == 0 ? observer : silent;
+    Task<Outcome> training = workers_[rank]->run(world, told, stop);
+    return note_failure(keep_result(std::move(training), outcomes[rank]), failed);
+  });
+  Outcome outcome = outcomes.front();
+  for (size_t rank = 1; rank < outcomes.size(); ++rank) {
+    for (const auto& [stale, updates] : outcomes[rank].staleness) {
+      outcome.staleness[stale] += updates;
+    }
+  }
+  return outcome;
+}
+
+}  // namespace syrtos::train
