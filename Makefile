@@ -1,6 +1,6 @@
 # Thin: every line is a command that can be typed by hand.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan bench bench-data lint format clean
+.PHONY: help setup build demo test test-asan test-tsan bench bench-data bench-exchange bench-scaling lint format clean
 PRESET ?= release
 JOBS ?= $(shell nproc)
 
@@ -35,6 +35,14 @@ bench-data: build ## input pipelines side by side with theirs, on CIFAR-10 (BENC
 	@$(if $(PEERS_PYTHON),,tools/bootstrap bench)
 	@build/release/syrtos data get cifar10
 	@python3 bench/data_load.py $(BENCH)
+
+bench-exchange: build ## all-reduce side by side with Gloo and Open MPI (BENCH="--quick ...")
+	@$(if $(PEERS_PYTHON),,tools/bootstrap bench)
+	@python3 bench/exchange.py $(BENCH)
+
+bench-scaling: build ## training on 1 to 8 hosts side by side with PyTorch's DDP (BENCH="--quick ...")
+	@$(if $(PEERS_PYTHON),,tools/bootstrap bench)
+	@python3 bench/scaling.py $(BENCH)
 
 lint: build     ## check formatting, naming and common mistakes
 	@tools/bootstrap lint

@@ -1,5 +1,6 @@
 // The part of TcpWorld that runs on its own thread.
 
+#include <sched.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -15,7 +16,9 @@ namespace syrtos::world {
 
 namespace {
 
-constexpr double kSpin = 50e-6;  // s
+/// s. Longer than it takes to be woken: otherwise two ranks that wait for each other, once one of
+/// them slept, would sleep in turns from then on.
+constexpr double kSpin = 250e-6;
 constexpr int kLook = 1024;      // at memory, between two questions to the kernel
 constexpr int kMostHurried = 16;
 
@@ -147,7 +150,10 @@ bool TcpWorld::spin() {
     for (const auto& peer : peers_) {
       if (peer && peer->shares_memory() && !peer->lost() && peer->has_news()) return true;
     }
-    if (i % kLook == 0 && take_events(0) > 0) return true;
+    if (i % kLook != 0) continue;
+    if (take_events(0) > 0) return true;
+    // The one that we wait for may have been woken on this core.
+    sched_yield();
   }
   return false;
 }
