@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "syrtos/base/error.h"
+#include "syrtos/base/parallel.h"
 #include "syrtos/cli/progress.h"
 #include "syrtos/cli/train_request.h"
 #include "syrtos/launch/launch.h"
@@ -66,6 +67,7 @@ struct RankWork {
 
 RankWork prepare(train::Job job, world::Rank rank, const Context& context) {
   train::ResolvedJob resolved = resolve(std::move(job), context);
+  set_thread_count(static_cast<int>(resolved.job.threads));
   RankWork work{
       train::team_of(resolved), resolved.strategy, train::optimizer_options(resolved.job), {}};
   if (rank < work.team.workers) {

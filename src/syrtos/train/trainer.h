@@ -94,7 +94,7 @@ class Trainer {
   void lay_out_steps();
   int64_t steps_in_epoch() const;
 
-  world::Task<> start(world::World& world, TrainObserver& observer);
+  world::Task<> start(TrainObserver& observer);
   world::Task<> train_step(world::World& world, bool wants_to_stop);
   void add(const Sums& sums);
   void load_batch();

@@ -1,0 +1,153 @@
+// What workers do together when an epoch ends, and when they stop within one.
+
+#include <cmath>
+
+#include "syrtos/base/error.h"
+#include "syrtos/train/evaluate.h"
+#include "syrtos/train/trainer.h"
+
+namespace syrtos::train {
+
+using nlohmann::json;
+
+/// A position that any number of workers can go on from.
+Task<> Trainer::checkpoint(World& world, bool wants_to_stop) {
+  co_await team_->strategy().settle();
+  co_await team_->complete_sums();
+  add(team_->take_sums());
+  const bool everywhere_the_same =
+      job_.strategy.exchange.kind == strategy::Exchange::Kind::all_reduce &&
+      job_.strategy.sync.kind != strategy::Sync::Kind::local;
+  if (everywhere_the_same) {
+    if (is_first()) co_await world.compute(0, [this] { save(); });
+  } else {
+    co_await team_->meet(wants_to_stop);
+    co_await save_together(world);
+  }
+}
+
+Task<> Trainer::save_together(World& world) {
+  co_await team_->strategy().agree();
+  co_await team_->strategy().collect();
+  if (is_first()) co_await world.compute(0, [this] { save(); });
+  co_await team_->meet();
+}
+
+Task<std::optional<EpochMetrics>> Trainer::finish_epoch(World& world) {
+  co_await team_->strategy().settle();
+  co_await team_->complete_sums();
+  add(team_->take_sums());
+  if (!team_->alone()) {
+    co_await team_->meet();
+    if (team_->stop_agreed() && !team_->in_step()) {
+      // Another one is in mid-epoch and does not come to the evaluation.
+      co_await save_together(world);
+      co_return std::nullopt;
+    }
+    co_await team_->average_states();
+  }
+  co_await team_->strategy().agree();
+
+  EpochReport mine;
+  const bool evaluated =
+      position_.step == total_steps_ || (position_.epoch + 1) % job_.job.evaluate_every == 0;
+  co_await world.compute(0, [&] { mine = measure_own_part(evaluated); });
+  mine.host = world.host(world.rank());
+  co_await team_->strategy().collect();
+  EpochMetrics metrics;
+  const json shared = co_await team_->report(mine, [&](const std::vector<EpochReport>& reports) {
+    metrics = merge(reports, evaluated);
+    return json({{"test_loss", metrics.test_loss},
+                 {"test_accuracy", metrics.test_accuracy},
+                 {"loss_sum", position_.loss_sum},
+                 {"correct", position_.correct},
+                 {"samples", position_.samples}});
+  });
+  if (evaluated) {
+    const char* key = job_.job.metric == "loss" ? "test_loss" : "test_accuracy";
+    metrics.best = watch_.update(shared.at(key));
+  }
+  // A run that ends within an epoch stays there, so that more steps can follow.
+  if (epoch_complete_) {
+    position_ = {.step = position_.step, .epoch = position_.epoch + 1};
+  } else {
+    position_.loss_sum = shared.at("loss_sum");
+    position_.correct = shared.at("correct");
+    position_.samples = shared.at("samples");
+  }
+  position_.best = watch_.best();
+  position_.waited = watch_.waited();
+  if (is_first()) co_await world.compute(0, [&] { keep(metrics); });
+  // Nobody changes them while they are written.
+  if (team_->shares_weights()) co_await team_->meet();
+  seconds_ = {};
+  epoch_samples_ = 0;
+  co_return metrics;
+}
+
+EpochReport Trainer::measure_own_part(bool evaluated) {
+  EpochReport report;
+  if (evaluated) {
+    const TestData test{*job_.data.test, test_transform_, job_.views,
+                        static_cast<int>(job_.job.prefetch), team_->test_shard()};
+    report.evaluation = evaluate(network_.evaluation(), test);
+    seconds_.evaluate = report.evaluation.seconds;
+  }
+  const data::LoaderStats loading = loader_.take_stats();
+  report.queue = loading.queue;
+  report.helped = loading.helped;
+  report.seconds = seconds_;
+  report.training = {position_.loss_sum, position_.correct, position_.samples};
+  return report;
+}
+
+/// What all workers together have seen; only worker 0 does this.
+EpochMetrics Trainer::merge(const std::vector<EpochReport>& reports, bool evaluated) {
+  EpochMetrics metrics;
+  metrics.epoch = position_.epoch + 1;
+  metrics.step = position_.step;
+  metrics.samples = epoch_samples_;
+  metrics.learning_rate = learning_rate_;
+  metrics.evaluated = evaluated;
+  metrics.queue = reports[0].queue;
+  metrics.helped = reports[0].helped;
+  metrics.seconds = reports[0].seconds;
+  double samples = 0;
+  for (size_t rank = 0; rank < reports.size(); ++rank) {
+    const EpochReport& report = reports[rank];
+    if (report.host.empty()) continue;  // lost
+    const auto n = static_cast<double>(report.evaluation.samples);
+    samples += n;
+    metrics.test_loss += n * report.evaluation.loss;
+    metrics.test_accuracy += n * report.evaluation.accuracy;
+    metrics.test_top5 += n * report.evaluation.top5;
+    if (reports.size() > 1) {
+      metrics.workers.push_back({static_cast<int>(rank), report.host, report.seconds});
+    }
+    if (rank > 0 && !team_->in_step()) add(report.training);
+  }
+  if (evaluated) {
+    metrics.test_loss /= samples;
+    metrics.test_accuracy /= samples;
+    metrics.test_top5 /= samples;
+    if (!std::isfinite(metrics.test_loss)) {
+      fail_run("test loss is {} after step {} (epoch {}); try a smaller --lr or --clip",
+               metrics.test_loss, position_.step, position_.epoch + 1);
+    }
+  }
+  const auto trained = static_cast<double>(position_.samples);
+  metrics.train_loss = position_.loss_sum / trained;
+  metrics.train_accuracy = static_cast<double>(position_.correct) / trained;
+  return metrics;
+}
+
+/// In this order a run that is killed in between loses nothing: what is noted beyond the last
+/// checkpoint is forgotten when it goes on, and resume() makes up for a best one.
+void Trainer::keep(const EpochMetrics& metrics) {
+  directory_->append(metrics);
+  save();
+  if (metrics.best) directory_->keep_as_best();
+  board_->epoch(metrics);
+}
+
+}  // namespace syrtos::train
