@@ -12,7 +12,6 @@ import dataclasses
 import json
 import math
 import os
-import socket
 import statistics
 import subprocess
 import sys
@@ -21,11 +20,12 @@ import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-from train_step import OUT, ROOT, as_markdown, as_text, machine, note, number, peers_python  # noqa: E402
+from ranks import CLUSTER, Ranks, on_host  # noqa: E402
+from train_step import (OUT, ROOT, as_markdown, as_text, machine, note, number,  # noqa: E402
+                        peers_python)
 
-CLUSTER = ROOT / "tools" / "cluster"
+HOSTS = "abcd"
 SIZES = [4**i << 10 for i in range(10)]  # 1 KB to 256 MB
-PATIENCE_S = 90
 BATCH_S = 0.1  # the length of a timed batch of calls
 
 
@@ -76,90 +76,41 @@ def arguments():
 
 # ---- inside the cluster ----------------------------------------------------------------------
 
-class Side:
-    """The ranks of one side: each one's process, and the connection on which it waits."""
+def start(name, setting, args, directory):
+    """The ranks of one side."""
+    path = os.path.join(directory, name)
+    places = [(rank, rank % setting.hosts) for rank in range(setting.ranks)]
+    if name in ("mpi", "open-mpi"):
+        commands = [([*mpirun(setting, directory), args.program, name, path], {})]
+    elif name == "gloo":
+        environment = {"GLOO_SOCKET_IFNAME": "eth0" if setting.hosts > 1 else "lo",
+                       "PYTHONDONTWRITEBYTECODE": "1"}
+        script = [peers_python(), ROOT / "bench/peers/gloo_exchange.py", path]
+        commands = [(on_host(HOSTS[host], [*script, rank, setting.ranks, "10.77.0.1:29500"]),
+                     environment) for rank, host in places]
+    else:
+        commands = [(on_host(HOSTS[host], [args.program, name, path, rank, HOSTS[host],
+                                           f"10.77.0.{host + 1}"]), {}) for rank, host in places]
+    return Ranks(name, setting.ranks, path, commands)
 
-    def __init__(self, name, setting, args, directory):
-        self.name, self.ranks = name, []
-        self.path = os.path.join(directory, name)
-        self.version = ""
-        listener = socket.socket(socket.AF_UNIX)
-        listener.bind(self.path)
-        listener.listen()
-        listener.settimeout(PATIENCE_S)
-        self.log = open(os.path.join(directory, name + ".log"), "w+")
-        self.processes = [subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log,
-                                           stderr=self.log, env=dict(os.environ, **environment))
-                          for command, environment in self.commands(setting, args, directory)]
-        try:
-            self.meet(listener, setting.ranks)
-        except (OSError, ValueError) as error:
-            self.fail(f"did not come together ({error})")
 
-    def commands(self, setting, args, directory):
-        places = [(rank, "abcd"[rank % setting.hosts]) for rank in range(setting.ranks)]
-        if self.name in ("mpi", "open-mpi"):
-            return [(mpirun(setting, directory) + [str(args.program), self.name, self.path], {})]
-        if self.name == "gloo":
-            interface = "eth0" if setting.hosts > 1 else "lo"
-            return [([CLUSTER, "exec", host, "--", peers_python(),
-                      str(ROOT / "bench/peers/gloo_exchange.py"), self.path, str(rank),
-                      str(setting.ranks), "10.77.0.1:29500"],
-                     {"GLOO_SOCKET_IFNAME": interface, "PYTHONDONTWRITEBYTECODE": "1"})
-                    for rank, host in places]
-        return [([CLUSTER, "exec", host, "--", str(args.program), self.name, self.path, str(rank),
-                  host, f"10.77.0.{rank % setting.hosts + 1}"], {}) for rank, host in places]
-
-    def meet(self, listener, ranks):
-        streams = []
-        for _ in range(ranks):
-            connection = listener.accept()[0]
-            connection.settimeout(PATIENCE_S)
-            streams.append(connection.makefile("rw"))
-        told = [(json.loads(s.readline()), json.loads(s.readline()), s) for s in streams]
-        told.sort(key=lambda one: one[1]["rank"])
-        self.ranks = [stream for _, _, stream in told]
-        members = [said for _, said, _ in told]
-        self.version = members[0].get("version", "")
-        if "port" in members[0]:
-            self.say(members)
-
-    def say(self, line):
-        for stream in self.ranks:
-            print(json.dumps(line), file=stream, flush=True)
-
-    def ask(self, bytes_, calls, batches, algorithm):
-        """Seconds of a call, by batch; CPU seconds and bytes of all ranks in all of them."""
-        self.say({"bytes": bytes_, "calls": calls, "batches": batches, "algorithm": algorithm})
-        answers = []
-        for stream in self.ranks:
-            line = stream.readline()
-            if not line:
-                self.fail("ended")
-            answers.append(json.loads(line))
-        wrong = sum(answer["wrong"] for answer in answers)
-        if wrong:
-            sys.exit(f"exchange: {self.name} has {wrong} wrong sums, with {bytes_} bytes")
-        result = {key: sum(a[key] for a in answers) for key in ("cpu", "interface", "payload")}
-        # A call has ended when it has on every rank.
-        result["seconds"] = [max(of_ranks) for of_ranks in zip(*(a["seconds"] for a in answers))]
-        result["calls"] = calls * batches
-        return result
-
-    def fail(self, what):
-        self.log.seek(0)
-        sys.exit(f"exchange: {self.name} {what}:\n{self.log.read()[-2000:]}")
-
-    def end(self):
-        for stream in self.ranks:
-            stream.close()
-        for process in self.processes:
-            process.wait(timeout=PATIENCE_S)
+def ask(ranks, bytes_, calls, batches, algorithm):
+    """Seconds of a call, by batch; CPU seconds and bytes of all ranks in all of them."""
+    answers = ranks.ask({"bytes": bytes_, "calls": calls, "batches": batches,
+                         "algorithm": algorithm})
+    wrong = sum(answer["wrong"] for answer in answers)
+    if wrong:
+        sys.exit(f"exchange: {ranks.name} has {wrong} wrong sums, with {bytes_} bytes")
+    result = {key: sum(a[key] for a in answers) for key in ("cpu", "interface", "payload")}
+    # A call has ended when it has on every rank.
+    result["seconds"] = [max(of_ranks) for of_ranks in zip(*(a["seconds"] for a in answers))]
+    result["calls"] = calls * batches
+    return result
 
 
 def mpirun(setting, directory):
     slots = setting.ranks // setting.hosts
-    hosts = ",".join(f"{host}:{slots}" for host in "abcd"[:setting.hosts])
+    hosts = ",".join(f"{host}:{slots}" for host in HOSTS[:setting.hosts])
     options = {"plm_rsh_agent": f"{CLUSTER} ssh", "routed": "direct", "orte_tmpdir_base": directory,
                "oob_tcp_if_include": "10.77.0.0/16"}
     if setting.hosts > 1:
@@ -179,22 +130,23 @@ def measure_setting(name, args):
     most_calls = int(100 / math.log2(setting.ranks))  # sums of sums must stay exact
     results = {}  # (column, bytes) -> answers
     with tempfile.TemporaryDirectory(prefix="exchange-") as directory:
-        sides = {p: Side(p, setting, args, directory) for p in dict.fromkeys(s[1] for s in wanted)}
+        sides = {p: start(p, setting, args, directory) for p in dict.fromkeys(s[1] for s in wanted)}
         for bytes_ in args.bytes:
             calls = {}
             for column, side, algorithm in wanted:  # to warm up, and to see how long a call takes
-                once = sides[side].ask(bytes_, 2 if bytes_ < 64 << 20 else 1, 1, algorithm)
+                once = ask(sides[side], bytes_, 2 if bytes_ < 64 << 20 else 1, 1, algorithm)
                 calls[column] = max(1, min(most_calls, int(BATCH_S / once["seconds"][0])))
             for round_ in range(args.rounds):
                 turn = wanted if round_ % 2 == 0 else wanted[::-1]
                 for column, side, algorithm in turn:
                     few = calls[column] == 1 and bytes_ >= 64 << 20
-                    answer = sides[side].ask(bytes_, calls[column], 1 if few else 5, algorithm)
+                    answer = ask(sides[side], bytes_, calls[column], 1 if few else 5, algorithm)
                     results.setdefault((column, bytes_), []).append(answer)
             said = ", ".join(f"{c} {microseconds(median_seconds(results[c, bytes_]))}"
                              for c, _, _ in wanted)
             note(f"({name}) {size_text(bytes_)}: {said}")
-        versions = [side.version for side in sides.values() if side.version]
+        versions = [side.members[0]["version"] for side in sides.values()
+                    if "version" in side.members[0]]
         for side in sides.values():
             side.end()
     return {"title": setting.title, "versions": versions,

@@ -80,9 +80,10 @@ void NetworkReplica::run(size_t stage) {
     const double share =
         static_cast<double>(program_->batch()) / static_cast<double>(replay_->batch);
     const double seconds = share * replay_->seconds(part.first, part.last);
+    const auto start = Clock::now();
     pass(seconds);
     const bool forward = program_->program().items()[part.first].phase == graph::Phase::forward;
-    (forward ? times_.forward_s : times_.backward_s) += seconds;
+    (forward ? times_.forward_s : times_.backward_s) += seconds_since(start);
     return;
   }
   graph::PhaseTimes times;

@@ -175,13 +175,21 @@ Outcome Trainer::run_alone(TrainObserver& observer, const std::function<bool()>&
 
 Task<> keep_result(Task<Outcome> task, Outcome& outcome) { outcome = co_await task; }
 
+namespace {
+
+/// What the team still waits for belongs to the world, which ends before the trainer does.
+struct Disband {
+  std::optional<TeamWork>& team;
+  ~Disband() { team.reset(); }
+};
+
+}  // namespace
+
 Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
                            std::function<bool()> should_stop) {
   const auto begun = Clock::now();
   team_.emplace(world, job_);
-  // What waits in the world must not outlive it.
-  const std::unique_ptr<std::optional<TeamWork>, void (*)(std::optional<TeamWork>*)> guard(
-      &team_, [](std::optional<TeamWork>* team) { team->reset(); });
+  const Disband disband{team_};
   co_await start(observer);
   Outcome outcome;
   while (position_.step < total_steps_) {
