@@ -173,6 +173,11 @@ Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
                            std::function<bool()> should_stop) {
   const auto begun = Clock::now();
   team_.emplace(world, job_);
+  // What still goes on there (a server beside the worker) must end before the world does.
+  struct End {
+    std::optional<TeamWork>& team;
+    ~End() { team.reset(); }
+  } const at_end{team_};
   co_await start(world, observer);
   Outcome outcome;
   while (position_.step < total_steps_) {
@@ -188,6 +193,10 @@ Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
     if (!epoch_complete_ && position_.step < total_steps_) {
       if (job_.job.checkpoint_every > 0 && position_.step % job_.job.checkpoint_every == 0) {
         co_await checkpoint(world, false);
+        if (team_->stop_agreed()) {  // one came to it in order to stop: nobody waits for us later
+          outcome.end = Outcome::End::interrupted;
+          break;
+        }
       }
       continue;
     }
