@@ -24,6 +24,9 @@ constexpr auto kTick = std::chrono::milliseconds(100);  // between two looks at 
 constexpr auto kJudgement = std::chrono::milliseconds(200);
 // A process whose connection broke may be about to end, and its end says more.
 constexpr auto kBroken = std::chrono::milliseconds(300);
+// Of a rank that others miss, the end may come to light later than theirs: on a busy machine a
+// process that was killed takes its time.
+constexpr auto kWitness = std::chrono::milliseconds(700);
 constexpr auto kTerm = std::chrono::seconds(3);  // from being told to being killed
 constexpr int kMostJoining = 8;                  // on a host: sshd turns away more at a time
 constexpr int kExitFailed = 1;
@@ -171,9 +174,9 @@ void Supervisor::forward() {
 
 bool Supervisor::all_ended() {
   return (over_ || ranks_.size() == options_.placements.size()) &&
-         std::ranges::all_of(ranks_, [](const auto& rank) {
+         std::ranges::all_of(ranks_, [this](const auto& rank) {
            return rank->process.ended() && !rank->process.output.valid() &&
-                  !rank->process.error.valid();
+                  !rank->process.error.valid() && (over_ || rank->settled);
          });
 }
 
@@ -249,7 +252,9 @@ void Supervisor::look_for_trouble() {
       continue;
     }
     failures_.push_back(std::move(*trouble));
-    if (!judge_at_) judge_at_ = Clock::now() + kJudgement;
+    if (judge_at_) continue;
+    first_failure_ = Clock::now();
+    judge_at_ = first_failure_ + kJudgement;
   }
 }
 
@@ -274,19 +279,32 @@ std::vector<Rank> Supervisor::most_blamed() const {
   return most;
 }
 
+// Others only say that a rank is gone, and nothing was heard of it yet.
+bool Supervisor::may_learn_more() const {
+  for (const Failure& failure : failures_) {
+    const bool explained = !ranks_[static_cast<size_t>(failure.rank)]->error.complaint().empty();
+    if (failure.ending.signal != 0 || explained) return false;
+  }
+  const std::vector<Rank> witnesses = most_blamed();
+  if (witnesses.empty() || Clock::now() - first_failure_ >= kWitness) return false;
+  return !ranks_[static_cast<size_t>(scheduler_->seat(witnesses.front()).blames)]->settled;
+}
+
 // Which of the failures is the cause: a process that was killed; else one that says why it failed;
 // else one that others miss; else the first.
 void Supervisor::judge() {
   for (const Failure& failure : failures_) {
     if (failure.ending.signal != 0) return end_all(failure.text, kExitFailed);
   }
+  const auto code_of = [](const Failure& failure) {
+    return failure.ending.code == kExitRequest ? kExitRequest : kExitFailed;
+  };
   for (const Failure& failure : failures_) {
     if (ranks_[static_cast<size_t>(failure.rank)]->error.complaint().empty()) continue;
-    return end_all(in_own_words(failure),
-                   failure.ending.code == kExitRequest ? kExitRequest : kExitFailed);
+    return end_all(in_own_words(failure), code_of(failure));
   }
   const std::vector<Rank> witnesses = most_blamed();
-  if (witnesses.empty()) return end_all(failures_.front().text, kExitFailed);
+  if (witnesses.empty()) return end_all(failures_.front().text, code_of(failures_.front()));
   std::vector<std::string> names;
   for (const Rank witness : witnesses) names.push_back(scheduler_->seat(witness).name());
   const Rank lost = scheduler_->seat(witnesses.front()).blames;
@@ -336,7 +354,13 @@ std::string Supervisor::missing() const {
 
 void Supervisor::look_at_time() {
   const Clock::time_point now = Clock::now();
-  if (!over_ && judge_at_ && now >= *judge_at_) judge();
+  if (!over_ && judge_at_ && now >= *judge_at_) {
+    if (may_learn_more()) {
+      judge_at_ = now + kTick;
+    } else {
+      judge();
+    }
+  }
   if (!over_ && !scheduler_->all_joined() && now >= join_by_) end_all(missing(), kExitFailed);
   if (!over_ && !end_.interrupted && options_.should_stop && options_.should_stop()) {
     end_.interrupted = true;

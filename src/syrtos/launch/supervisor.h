@@ -44,6 +44,7 @@ class Supervisor {
   void look_for_trouble();
   std::vector<Rank> most_blamed() const;
   std::string in_own_words(const Failure& failure) const;
+  bool may_learn_more() const;
   void judge();
   void look_at_time();
   void look_at_servers();
@@ -64,6 +65,7 @@ class Supervisor {
   std::unique_ptr<Scheduler> scheduler_;
   std::vector<std::unique_ptr<RankProcess>> ranks_;  // that were started
   std::vector<Failure> failures_;
+  Clock::time_point first_failure_;
   std::optional<Clock::time_point> judge_at_;
   std::optional<Clock::time_point> kill_at_;
   Clock::time_point join_by_;
