@@ -76,7 +76,7 @@ TEST_F(Launching, the_rank_that_others_blame_is_named) {
   const LaunchEnd end = launch(3, 0, {"blame", "1"});
   EXPECT_EQ(end.code, 1);
   EXPECT_THAT(end.failure, StartsWith("rank 1 on localhost"));
-  EXPECT_THAT(end.failure, HasSubstr("no longer reaches it"));
+  EXPECT_THAT(end.failure, HasSubstr("no longer reach"));
 }
 
 TEST_F(Launching, a_rank_that_does_not_listen_is_killed) {

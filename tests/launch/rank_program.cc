@@ -89,6 +89,7 @@ int run_rank(const std::vector<std::string>& words, const std::string& word) {
   options.grace = words[0] == "deaf" ? std::chrono::hours(1) : std::chrono::milliseconds(200);
   const auto membership = join(options);
   membership->report(fmt::format("step {}", 10 + invitation.rank));
+  if (invitation.rank == 0) membership->begun();
   say(fmt::format("up {} {} {} {}", invitation.rank, getpid(), port_of(listener),
                   invitation.scheduler_port));
   const int code = act(words, *membership, invitation.rank);

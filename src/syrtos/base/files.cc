@@ -31,10 +31,17 @@ std::string advice() {
   return "";
 }
 
+std::filesystem::path directory_of(const std::filesystem::path& file) {
+  return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+}
+
 }  // namespace
 
 AtomicFile::AtomicFile(std::filesystem::path file)
     : file_(std::move(file)), beside_(file_.string() + ".part") {
+  descriptor_ = open(directory_of(file_).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  if (descriptor_ >= 0) return;
+  nameless_ = false;
   descriptor_ = open(beside_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail("create");
 }
@@ -42,7 +49,7 @@ AtomicFile::AtomicFile(std::filesystem::path file)
 AtomicFile::~AtomicFile() {
   if (descriptor_ < 0) return;
   close(descriptor_);
-  unlink(beside_.c_str());
+  if (!nameless_) unlink(beside_.c_str());
 }
 
 void AtomicFile::fail(const char* what) const {
@@ -55,11 +62,19 @@ void AtomicFile::write(const void* data, size_t bytes) {
 
 void AtomicFile::commit() {
   if (fsync(descriptor_) != 0) fail("write");
+  if (nameless_) {
+    // A name can be given once; only renaming replaces a file.
+    const std::string self = "/proc/self/fd/" + std::to_string(descriptor_);
+    unlink(beside_.c_str());
+    if (linkat(AT_FDCWD, self.c_str(), AT_FDCWD, beside_.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+      fail("create");
+    }
+    nameless_ = false;
+  }
   if (rename(beside_.c_str(), file_.c_str()) != 0) fail("rename");
   close(std::exchange(descriptor_, -1));
   // The new name itself must reach the disk too; where that is not supported nothing is lost.
-  const auto parent = file_.has_parent_path() ? file_.parent_path() : std::filesystem::path(".");
-  const int directory = open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int directory = open(directory_of(file_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory >= 0) {
     fsync(directory);
     close(directory);

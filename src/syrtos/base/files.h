@@ -7,8 +7,9 @@
 
 namespace syrtos {
 
-/// A file that appears under its name only when it is complete: written beside, brought to disk
-/// and renamed by commit(). Without commit() nothing is left behind, and a file that was there
+/// A file that appears under its name only when it is complete: written without a name (or beside,
+/// where the file system has no such files), brought to disk and renamed by commit(). Without
+/// commit(), also when the process is killed, nothing is left behind, and a file that was there
 /// stays. All throw RunError that says what failed.
 class AtomicFile {
  public:
@@ -27,6 +28,7 @@ class AtomicFile {
   std::filesystem::path file_;
   std::filesystem::path beside_;
   int descriptor_ = -1;
+  bool nameless_ = true;
 };
 
 /// A file that grows by whole records; each is written at once.

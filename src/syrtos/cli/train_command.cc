@@ -65,7 +65,7 @@ int run_train(const TrainRequest& request, const Context& context) {
   Progress progress(request.json ? stderr : stdout, context.environment.colour);
   const Outcome outcome = trainer.run_alone(progress, context.interrupted);
   progress.clear();
-  return report(outcome, trainer.directory(), request.json);
+  return report(outcome, trainer.directory(), request);
 }
 
 }  // namespace
@@ -86,6 +86,8 @@ train::Job read_job(const TrainRequest& request) {
     train::read_job_file(job, run.job_file());
     // Of the machine and the number of workers that it was then.
     if (request.sets("distribute.workers")) job.threads = 0;
+    // Chosen for the exchange that it was then.
+    if (request.sets("distribute.exchange") || request.sets("distribute.sync")) job.update = "auto";
   } else if (!request.job_file.empty()) {
     train::read_job_file(job, request.job_file);
   }
@@ -109,18 +111,30 @@ void open_run(train::Trainer& trainer, const TrainRequest& request) {
   }
 }
 
-int report(const Outcome& outcome, const train::RunDirectory& directory, bool json) {
-  const std::string run = directory.path().string();
+std::string resume_command(const std::filesystem::path& run, const TrainRequest& request) {
+  std::string command = fmt::format("syrtos train --resume {}", run.string());
+  // The run knows how many workers it had, but not where they were.
+  if (!request.hosts.empty()) command += fmt::format(" --hosts {}", request.hosts);
+  if (!request.launcher.empty()) command += fmt::format(" --launcher {}", request.launcher);
+  if (request.remote_shell != TrainRequest().remote_shell) {
+    command += fmt::format(" --remote-shell '{}'", request.remote_shell);
+  }
+  return command;
+}
+
+int report(const Outcome& outcome, const train::RunDirectory& directory,
+           const TrainRequest& request) {
   const bool interrupted = outcome.end == Outcome::End::interrupted;
-  if (json) {
+  if (request.json) {
     fmt::print("{}\n", to_json(outcome, directory).dump());
     return interrupted ? kExitFailed : kExitDone;
   }
   if (interrupted) {
     fmt::print(stderr,
                "interrupted after step {} (epoch {}), the position is saved; go on with:\n"
-               "  syrtos train --resume {}\n",
-               outcome.position.step, outcome.position.epoch + 1, run);
+               "  {}\n",
+               outcome.position.step, outcome.position.epoch + 1,
+               resume_command(directory.path(), request));
     return kExitFailed;
   }
   const train::EpochMetrics& last = outcome.epochs.back();

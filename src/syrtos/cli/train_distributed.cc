@@ -39,6 +39,7 @@ class RankProgress final : public train::TrainObserver {
       : shown_(shown), membership_(membership) {}
 
   void started(const train::StartInfo& info) override {
+    if (membership_ != nullptr) membership_->begun();
     if (shown_ != nullptr) shown_->started(info);
   }
   void step(const train::StepInfo& info) override {
@@ -82,16 +83,18 @@ int run_work(AnyWorld& world, RankWork& work, const TrainRequest& request,
              const std::function<bool()>& should_stop, Progress& progress,
              launch::Membership* membership) {
   if (!work.trainer) {
+    if (membership != nullptr) membership->report("serving weights");
     world.run(strategy::serve(world, work.team, work.options, work.optimizer));
     return kExitDone;
   }
   const bool first = world.rank() == 0;
   if (first) open_run(*work.trainer, request);
+  if (membership != nullptr) membership->report("exchanging the first weights");
   RankProgress told(first ? &progress : nullptr, membership);
   Outcome outcome;
   world.run(train::keep_result(work.trainer->run(world, told, should_stop), outcome));
   progress.clear();
-  return first ? report(outcome, work.trainer->directory(), request.json) : kExitDone;
+  return first ? report(outcome, work.trainer->directory(), request) : kExitDone;
 }
 
 /// The command line of the ranks: this one, with what was decided here.
@@ -144,13 +147,16 @@ std::string chosen_launcher(const TrainRequest& request) {
                std::strerror(errno));
 }
 
-std::string resume_hint(const fs::path& run, int64_t workers) {
-  const bool saved = fs::exists(run / "last.ckpt");
-  return saved ? fmt::format(
-                     "go on from the last checkpoint with:\n  syrtos train --resume {} "
-                     "--workers {}",
-                     run.string(), workers)
-               : fmt::format("{} has no checkpoint yet", run.string());
+/// What can be done after a run has failed; empty: nothing is there to go on with.
+std::string resume_hint(const fs::path& run, const TrainRequest& request) {
+  std::error_code ignored;
+  if (!fs::exists(run / "job.toml", ignored)) return {};
+  const fs::path last = run / "last.ckpt";
+  return fmt::format("{}; go on with:\n  {}\n",
+                     fs::exists(last, ignored)
+                         ? fmt::format("the last checkpoint is {}", last.string())
+                         : "no checkpoint was written yet (see --checkpoint-every)",
+                     resume_command(run, request));
 }
 
 }  // namespace
@@ -197,7 +203,8 @@ int launch_training(const TrainRequest& request, train::Job job, const Context& 
     fmt::print(stderr, "the run went on without rank {}, which was lost\n", rank);
   }
   if (!end.failure.empty()) {
-    fmt::print(stderr, "error: {}\n{}\n", end.failure, resume_hint(run, job.workers));
+    fmt::print(stderr, "error: {}\n{}", end.failure,
+               end.code == kExitFailed ? resume_hint(run, request) : "");
   }
   return end.code;
 }
@@ -215,6 +222,7 @@ int train_as_rank(const TrainRequest& request, train::Job job, const Context& co
   join.input = STDIN_FILENO;
   const std::unique_ptr<launch::Membership> membership = launch::join(join);
   const launch::Assignment& assignment = membership->assignment();
+  membership->report("connecting to the other ranks");
   world::TcpOptions options;
   options.rank = assignment.rank;
   options.token = assignment.token;
@@ -231,7 +239,7 @@ int train_as_rank(const TrainRequest& request, train::Job job, const Context& co
   } catch (const world::PeerLost& error) {
     progress.clear();
     membership->blame(error.rank());
-    throw;
+    return kExitFailed;  // the launcher says who, once for all
   }
   std::fflush(stdout);
   membership->leave();

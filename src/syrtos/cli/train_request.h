@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,12 @@ train::Job read_job(const TrainRequest& request);
 /// Begins or goes on: worker 0's directory.
 void open_run(train::Trainer& trainer, const TrainRequest& request);
 
+/// How to go on with a run in the way it was started.
+std::string resume_command(const std::filesystem::path& run, const TrainRequest& request);
+
 /// Prints how it ended; returns the exit code.
-int report(const train::Outcome& outcome, const train::RunDirectory& directory, bool json);
+int report(const train::Outcome& outcome, const train::RunDirectory& directory,
+           const TrainRequest& request);
 
 /// Starts the ranks of a distributed run and stays until all have ended.
 int launch_training(const TrainRequest& request, train::Job job, const Context& context);

@@ -48,6 +48,12 @@ void Membership::report(std::string doing) {
   news_ = true;
 }
 
+void Membership::begun() {
+  begun_ = true;
+  eventfd_write(wake_.get(), 1);
+  begun_told_.wait(false);
+}
+
 void Membership::leave() {
   leaving_ = true;
   finish();
@@ -55,11 +61,18 @@ void Membership::leave() {
 
 void Membership::finish() {
   if (!thread_.joinable()) return;
+  finished_ = true;
   eventfd_write(wake_.get(), 1);
   thread_.join();
 }
 
 void Membership::watch() {
+  watch_until_over();
+  begun_told_ = true;  // nobody waits for what will not be
+  begun_told_.notify_all();
+}
+
+void Membership::watch_until_over() {
   if (!obey(further_)) return;
   for (;;) {
     std::array<pollfd, 3> watched = {{{.fd = wake_.get(), .events = POLLIN, .revents = 0},
@@ -67,7 +80,8 @@ void Membership::watch() {
                                       {.fd = options_.input, .events = POLLIN, .revents = 0}}};
     if (channel_.has_unsent()) watched[1].events |= POLLOUT;
     poll(watched.data(), watched.size(), static_cast<int>(kReportEvery.count()));
-    if (watched[0].revents != 0) break;
+    if (finished_) break;
+    if (eventfd_t count = 0; watched[0].revents != 0) eventfd_read(wake_.get(), &count);
     if (watched[1].revents != 0 && !hear()) return;
     if (watched[2].revents != 0 && at_end(options_.input)) return end(kLauncherGone);
     send_report();
@@ -103,6 +117,11 @@ bool Membership::obey(const std::vector<json>& messages) {
 }
 
 void Membership::send_report() {
+  if (begun_ && !begun_told_) {
+    channel_.send({{"begun", true}});
+    begun_told_ = true;
+    begun_told_.notify_all();
+  }
   if (const Rank lost = blamed_.exchange(-1); lost >= 0) channel_.send({{"blames", lost}});
   std::string doing;
   {
@@ -117,9 +136,11 @@ void Membership::send_report() {
 void Membership::end(const std::string& why) {
   if (options_.ended) options_.ended(why);
   const Clock::time_point deadline = Clock::now() + options_.grace;
-  pollfd finished{.fd = wake_.get(), .events = POLLIN, .revents = 0};
+  pollfd woken{.fd = wake_.get(), .events = POLLIN, .revents = 0};
   while (Clock::now() < deadline) {
-    if (poll(&finished, 1, milliseconds_until(deadline)) > 0) return;
+    if (finished_) return;
+    eventfd_t count = 0;
+    if (poll(&woken, 1, milliseconds_until(deadline)) > 0) eventfd_read(wake_.get(), &count);
   }
   // Other threads may hang in anything: no destructors.
   _exit(kExitFailed);

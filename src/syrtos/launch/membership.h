@@ -71,6 +71,10 @@ class Membership {
   /// What the rank is doing, "step 17, all-reduce of bucket 3": said when it is lost. Cheap; the
   /// newest is sent some ten times a second.
   void report(std::string doing);
+  /// The work itself has begun here: everybody is connected and has what it needs. Said by rank 0;
+  /// from then on a worker may be lost, where that is tolerated.
+  /// Returns when it is on its way.
+  void begun();
   /// This rank fails because it no longer reaches that one: so the launcher names the right one.
   void blame(Rank lost) { blamed_ = lost; }
   /// Says that this rank is done; to be called once, when all went well.
@@ -78,6 +82,7 @@ class Membership {
 
  private:
   void watch();
+  void watch_until_over();
   bool hear();
   bool obey(const std::vector<nlohmann::json>& messages);
   void send_report();
@@ -87,9 +92,12 @@ class Membership {
   const JoinOptions options_;
   const Assignment assignment_;
   Channel channel_;  // of the thread
-  Descriptor wake_;  // the owner wants the thread to end
+  Descriptor wake_;  // the owner wants something of the thread
   std::atomic<bool> stop_requested_ = false;
   std::atomic<bool> leaving_ = false;
+  std::atomic<bool> finished_ = false;
+  std::atomic<bool> begun_ = false;
+  std::atomic<bool> begun_told_ = false;
   std::atomic<Rank> blamed_ = -1;
   std::mutex mutex_;
   std::string doing_;                    // under the mutex

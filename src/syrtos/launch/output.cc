@@ -11,6 +11,7 @@ namespace {
 constexpr size_t kLongestLine = 8192;  // longer ones become several
 constexpr size_t kLongestOpen = 2048;  // no bar is longer
 constexpr std::string_view kCut = " ...";
+constexpr std::string_view kError = "error: ";
 
 // So many bytes of a text that no character is cut in two.
 size_t whole_characters(std::string_view text, size_t most) {
@@ -82,7 +83,10 @@ bool RankOutput::read_from(int descriptor) {
 }
 
 void RankOutput::add(std::string_view text) {
-  if (as_it_is_) return printer_.pass(stream_, text);
+  // An error is written at once, on a line of its own.
+  const bool complaining = stream_ == Stream::error &&
+                           (!complaint_.empty() || (line_.empty() && text.starts_with(kError)));
+  if (as_it_is_ && !complaining) return printer_.pass(stream_, text);
   while (!text.empty()) {
     const size_t end = text.find('\n');
     const bool complete = end != std::string_view::npos;
@@ -105,13 +109,30 @@ void RankOutput::finish() {
   line_.clear();
 }
 
+void RankOutput::print_complaint() {
+  if (complaint_.empty()) return;
+  printer_.line(stream_, prefix_ + std::string(kError) + complaint_);
+  complaint_.clear();
+}
+
+bool RankOutput::complains(std::string_view line) {
+  if (stream_ != Stream::error) return false;
+  if (!complaint_.empty()) {
+    if (complaint_.size() < kLongestLine) complaint_.append("\n").append(line);
+    return true;
+  }
+  if (!line.starts_with(kError)) return false;
+  complaint_ = line.substr(kError.size());
+  return true;
+}
+
 void RankOutput::print(std::string_view line) {
   // What a terminal would show in the end of a line that was drawn several times.
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (const size_t again = line.rfind('\r'); again != std::string_view::npos) {
     line.remove_prefix(again + 1);
   }
-  printer_.line(stream_, prefix_ + std::string(line));
+  if (!complains(line)) printer_.line(stream_, prefix_ + std::string(line));
 }
 
 }  // namespace syrtos::launch

@@ -48,14 +48,22 @@ class RankOutput {
   /// Prints what is left of a line that was never finished.
   void finish();
 
+  /// Error output only: from a line that begins with "error: " on, nothing is printed but kept
+  /// here, without that word: when one rank fails the others do, and only the cause is to be read.
+  const std::string& complaint() const { return complaint_; }
+  /// Prints it after all.
+  void print_complaint();
+
  private:
   void print(std::string_view line);
+  bool complains(std::string_view line);
 
   Printer& printer_;
   Stream stream_;
   std::string prefix_;
   bool as_it_is_;
   std::string line_;  // so far
+  std::string complaint_;
 };
 
 }  // namespace syrtos::launch

@@ -105,6 +105,8 @@ void Scheduler::hear(Connection& connection, const json& message) {
   } else if (message.contains("doing")) {
     seats_[static_cast<size_t>(connection.rank)].doing =
         message["doing"].get<std::string>().substr(0, kLongestReport);
+  } else if (message.contains("begun")) {
+    seats_[static_cast<size_t>(connection.rank)].begun = true;
   } else if (message.contains("blames")) {
     const Rank blamed = message["blames"];
     const bool sensible = blamed >= 0 && blamed < static_cast<Rank>(seats_.size());

@@ -27,8 +27,9 @@ struct Seat {
   std::string address;
   uint16_t port = 0;
   int64_t process = 0;
-  std::string doing;  ///< the rank's last report
-  Rank blames = -1;   ///< the rank whose loss it reported
+  std::string doing;   ///< the rank's last report
+  bool begun = false;  ///< it said so
+  Rank blames = -1;    ///< the rank whose loss it reported
 
   /// "rank 2 on c".
   std::string name() const;

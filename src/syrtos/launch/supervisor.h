@@ -17,7 +17,8 @@ struct RankProcess {
   Process process;
   RankOutput output;
   RankOutput error;
-  bool settled = false;  ///< its end was looked at
+  bool settled = false;                                      ///< its end was looked at
+  std::optional<Clock::time_point> ended_at = std::nullopt;  ///< seen to have ended
 };
 
 /// The launcher at work: see launch().
@@ -41,12 +42,19 @@ class Supervisor {
   bool all_ended();
   std::optional<Failure> trouble_of(Rank rank);
   void look_for_trouble();
-  std::string judge() const;
+  std::vector<Rank> most_blamed() const;
+  std::string in_own_words(const Failure& failure) const;
+  bool may_learn_more() const;
+  void judge();
   void look_at_time();
   void look_at_servers();
   bool may_be_lost(Rank rank) const;
+  bool may_go_on_after(const Failure& failure) const;
+  bool has_said_all(RankProcess& process, const Seat& seat) const;
+  bool has_begun() const;
   void end_all(const std::string& why, int code);
   std::string missing() const;
+  std::string name_of(Rank rank) const;
   std::string describe(Rank rank, const std::string& what) const;
   void note(const std::string& text) { printer_.line(Stream::error, text); }
 
@@ -57,6 +65,7 @@ class Supervisor {
   std::unique_ptr<Scheduler> scheduler_;
   std::vector<std::unique_ptr<RankProcess>> ranks_;  // that were started
   std::vector<Failure> failures_;
+  Clock::time_point first_failure_;
   std::optional<Clock::time_point> judge_at_;
   std::optional<Clock::time_point> kill_at_;
   Clock::time_point join_by_;

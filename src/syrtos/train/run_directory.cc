@@ -26,27 +26,11 @@ fs::path make_default(const std::string& network, std::error_code& error) {
   return fs::path("runs") / base;
 }
 
-}  // namespace
-
-std::filesystem::path RunDirectory::reserve(const Job& job) {
+// Where a new run is to be. `created`: the directory was not there before.
+fs::path make_place(const Job& job, bool& created) {
   std::error_code error;
   fs::path path = job.run;
-  if (path.empty()) {
-    path = make_default(job.network, error);
-  } else {
-    fs::create_directories(path, error);
-  }
-  if (error) {
-    fail_request("cannot create the run directory {}: {}; choose another --run DIR", path.string(),
-                 error.message());
-  }
-  return fs::absolute(path);
-}
-
-RunDirectory RunDirectory::create(const Job& job) {
-  std::error_code error;
-  fs::path path = job.run;
-  bool created = true;
+  created = true;
   if (job.run.empty()) {
     path = make_default(job.network, error);
   } else if (fs::exists(path, error)) {
@@ -66,6 +50,19 @@ RunDirectory RunDirectory::create(const Job& job) {
     fail_request("cannot create the run directory {}: {}; choose another --run DIR", path.string(),
                  error.message());
   }
+  return path;
+}
+
+}  // namespace
+
+std::filesystem::path RunDirectory::reserve(const Job& job) {
+  bool created = false;
+  return fs::absolute(make_place(job, created));
+}
+
+RunDirectory RunDirectory::create(const Job& job) {
+  bool created = false;
+  const fs::path path = make_place(job, created);
   RunDirectory directory(path);
   try {
     AtomicFile file(directory.job_file());

@@ -28,7 +28,7 @@ namespace {
 
 /// What each side tells the other; then both tell whether they could use it.
 struct Offer {
-  char name[40] = {};    // of the segment, from the side that made it
+  int64_t file = -1;     // the segment's descriptor in the side that made it
   uint64_t secret = 0;   // is written there
   uint64_t address = 0;  // of a number in the sender's own memory
   uint64_t number = 0;
@@ -66,14 +66,26 @@ void exchange(int socket, const void* mine, void* theirs, size_t bytes, double s
   }
 }
 
-/// Null when there is no room, or nothing of that name.
-void* map(const std::string& name, size_t bytes, bool create) {
-  const Descriptor file(shm_open(name.c_str(), O_RDWR | (create ? O_CREAT | O_EXCL : 0), 0600));
-  if (!file.valid()) return nullptr;
-  // Without reserving, a full file system would only show when the memory is touched.
-  if (create && posix_fallocate(file.get(), 0, static_cast<off_t>(bytes)) != 0) return nullptr;
+/// Memory that has no name: when a process is killed at any moment, nothing of it is left.
+Descriptor make_file(size_t bytes) {
+  Descriptor file(memfd_create("syrtos", MFD_CLOEXEC));
+  // Without reserving, a lack of memory would only show when it is touched.
+  if (file.valid() && posix_fallocate(file.get(), 0, static_cast<off_t>(bytes)) == 0) return file;
+  return Descriptor();
+}
+
+Descriptor open_file(const Offer& offer) {
+  const std::string path = "/proc/" + std::to_string(offer.process) + "/fd/";
+  return Descriptor(open((path + std::to_string(offer.file)).c_str(), O_RDWR | O_CLOEXEC));
+}
+
+/// Null: it is none, or another one.
+void* map(const Descriptor& file, size_t bytes) {
   struct stat found {};
-  if (fstat(file.get(), &found) != 0 || found.st_size != static_cast<off_t>(bytes)) return nullptr;
+  if (!file.valid() || fstat(file.get(), &found) != 0 ||
+      found.st_size != static_cast<off_t>(bytes)) {
+    return nullptr;
+  }
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   return memory == MAP_FAILED ? nullptr : memory;
 }
@@ -89,35 +101,29 @@ std::unique_ptr<SharedMemory> SharedMemory::agree(int socket, bool offers, doubl
   mine.address = reinterpret_cast<uint64_t>(number.get());
   mine.number = *number;
   mine.process = getpid();
-  std::string name;
+  Descriptor file;
   if (offers) {
-    name = "/syrtos-" + random_token().substr(0, 24);
-    shared->segment_ = static_cast<Segment*>(map(name, sizeof(Segment), true));
+    file = make_file(sizeof(Segment));
+    shared->segment_ = static_cast<Segment*>(map(file, sizeof(Segment)));
     if (shared->segment_ != nullptr) {
       mine.secret = shared->segment_->secret = random_number();
-      std::memcpy(mine.name, name.data(), name.size());
+      mine.file = file.get();
     }
   }
   Offer theirs;
   Verdict verdict;
   Verdict answer;
-  try {
-    exchange(socket, &mine, &theirs, sizeof(Offer), seconds);
-    if (!offers && theirs.name[0] != 0) {
-      theirs.name[sizeof(theirs.name) - 1] = 0;
-      shared->segment_ = static_cast<Segment*>(map(theirs.name, sizeof(Segment), false));
-      verdict.mapped = shared->segment_ != nullptr && shared->segment_->secret == theirs.secret;
-    } else {
-      verdict.mapped = shared->segment_ != nullptr;
-    }
-    shared->process_ = static_cast<int>(theirs.process);
-    verdict.can_pull = shared->probe(theirs.address, theirs.number);
-    exchange(socket, &verdict, &answer, sizeof(Verdict), seconds);
-  } catch (...) {
-    if (offers) shm_unlink(name.c_str());
-    throw;
+  exchange(socket, &mine, &theirs, sizeof(Offer), seconds);
+  if (!offers && theirs.file >= 0) {
+    file = open_file(theirs);
+    shared->segment_ = static_cast<Segment*>(map(file, sizeof(Segment)));
+    verdict.mapped = shared->segment_ != nullptr && shared->segment_->secret == theirs.secret;
+  } else {
+    verdict.mapped = shared->segment_ != nullptr;
   }
-  if (offers) shm_unlink(name.c_str());
+  shared->process_ = static_cast<int>(theirs.process);
+  verdict.can_pull = shared->probe(theirs.address, theirs.number);
+  exchange(socket, &verdict, &answer, sizeof(Verdict), seconds);
   if (verdict.mapped == 0 || answer.mapped == 0) return nullptr;
   shared->can_pull_ = verdict.can_pull != 0 && answer.can_pull != 0;
   shared->out_ = &shared->segment_->rings[offers ? 0 : 1];
