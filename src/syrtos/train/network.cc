@@ -13,11 +13,11 @@ namespace syrtos::train {
 
 namespace {
 
-std::optional<NetworkProgram> compiled(graph::Graph graph, ops::Backend& backend,
-                                       const std::shared_ptr<graph::Parameters>& parameters) {
+NetworkProgram compiled(graph::Graph graph, ops::Backend& backend,
+                        const std::shared_ptr<graph::Parameters>& parameters) {
   graph::optimise(graph);
   try {
-    return NetworkProgram(graph, backend, parameters);
+    return {graph, backend, parameters};
   } catch (const RunError& error) {
     // Nothing has been started yet: the request was too large for this machine.
     throw RequestError(error.what());
@@ -59,35 +59,33 @@ std::span<const float> NetworkProgram::logits() const {
 
 Network::Network(const std::string& name, nn::ModelOptions options, Use use, int64_t short_batch,
                  const graph::Parameters* shared)
-    : backend_(ops::onednn::make_backend()), parameters_(std::make_shared<graph::Parameters>()) {
+    : name_(name),
+      options_(options),
+      backend_(ops::onednn::make_backend()),
+      parameters_(std::make_shared<graph::Parameters>()) {
   if (shared != nullptr) parameters_->share_weights(*shared);
   options.training = use != Use::evaluation;
   model_ = nn::build_model(name, options);
-  if (use == Use::evaluation) {
-    evaluation_ = compiled(model_.graph, *backend_, parameters_);
-    return;
-  }
-  const auto compile_training = [&](const nn::Model& model) {
-    graph::Graph graph = model.graph;
-    graph::add_gradients(graph, model.loss);
-    return compiled(std::move(graph), *backend_, parameters_);
-  };
-  training_ = compile_training(model_);
-  if (short_batch > 0) {
-    nn::ModelOptions fewer = options;
-    fewer.batch = short_batch;
-    short_training_ = compile_training(nn::build_model(name, fewer));
-  }
-  if (use == Use::both) {
+  if (use != Use::evaluation) compile_training(options.batch);
+  if (short_batch > 0) compile_training(short_batch);
+  if (use != Use::training) {
     options.training = false;
     evaluation_ = compiled(nn::build_model(name, options).graph, *backend_, parameters_);
   }
 }
 
+void Network::compile_training(int64_t samples) {
+  nn::ModelOptions options = options_;
+  options.training = true;
+  options.batch = samples;
+  nn::Model model = nn::build_model(name_, options);
+  graph::add_gradients(model.graph, model.loss);
+  training_.emplace(samples, compiled(std::move(model.graph), *backend_, parameters_));
+}
+
 NetworkProgram& Network::training(int64_t samples) {
-  if (training_->batch() == samples) return *training_;
-  SYRTOS_CHECK(short_training_ && short_training_->batch() == samples, "{} samples", samples);
-  return *short_training_;
+  if (!training_.contains(samples)) compile_training(samples);
+  return training_.at(samples);
 }
 
 void Network::initialize(uint64_t seed, const nn::PatchCovariance* patches) {
@@ -97,8 +95,7 @@ void Network::initialize(uint64_t seed, const nn::PatchCovariance* patches) {
 int64_t Network::bytes() const {
   size_t total = parameters_->weights().size_bytes() + parameters_->gradients().size_bytes() +
                  parameters_->working().size_bytes() + parameters_->state().size_bytes();
-  if (training_) total += training_->program().arena_bytes();
-  if (short_training_) total += short_training_->program().arena_bytes();
+  for (const auto& [samples, training] : training_) total += training.program().arena_bytes();
   if (evaluation_) total += evaluation_->program().arena_bytes();
   return static_cast<int64_t>(total);
 }

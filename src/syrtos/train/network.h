@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -52,8 +53,9 @@ class Network {
   Network(const std::string& name, nn::ModelOptions options, Use use, int64_t short_batch = 0,
           const graph::Parameters* shared = nullptr);
 
-  NetworkProgram& training() { return *training_; }
-  /// The one that takes so many samples.
+  NetworkProgram& training() { return training_.at(options_.batch); }
+  /// The one that takes so many samples; compiled now if there is none yet: the last step of an
+  /// epoch in which the number of workers has changed.
   NetworkProgram& training(int64_t samples);
   NetworkProgram& evaluation() { return *evaluation_; }
   graph::Parameters& parameters() { return *parameters_; }
@@ -67,11 +69,14 @@ class Network {
   const ops::Backend& backend() const { return *backend_; }
 
  private:
+  void compile_training(int64_t samples);
+
+  const std::string name_;
+  const nn::ModelOptions options_;
   std::unique_ptr<ops::Backend> backend_;  // outlives the programs
   nn::Model model_;
   std::shared_ptr<graph::Parameters> parameters_;
-  std::optional<NetworkProgram> training_;
-  std::optional<NetworkProgram> short_training_;
+  std::map<int64_t, NetworkProgram> training_;  // by samples
   std::optional<NetworkProgram> evaluation_;
 };
 

@@ -44,9 +44,8 @@ NetworkReplica::NetworkReplica(Network& network, optim::Optimizer& optimizer,
 }
 
 const NetworkReplica::Plan& NetworkReplica::plan(NetworkProgram& program) {
-  for (const auto& [key, known] : plans_) {
-    if (key == &program.program()) return known;
-  }
+  const auto known = plans_.find(&program.program());
+  if (known != plans_.end()) return known->second;
   Plan made;
   made.parts = graph::stages_of(program.program(), strategy::bucket_of_tensor(layout_));
   for (const graph::Stage& part : made.parts) {
@@ -55,8 +54,7 @@ const NetworkReplica::Plan& NetworkReplica::plan(NetworkProgram& program) {
     stage.finishes = part.finishes;
     for (const std::span<float> sums : part.sums) stage.sums.push_back(floats(sums));
   }
-  plans_.reserve(2);  // plan_ points into it
-  return plans_.emplace_back(&program.program(), std::move(made)).second;
+  return plans_.emplace(&program.program(), std::move(made)).first->second;
 }
 
 void NetworkReplica::begin(int64_t samples, const ops::Step& step) {

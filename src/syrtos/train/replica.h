@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -63,7 +64,7 @@ class NetworkReplica final : public strategy::Replica {
   strategy::Layout layout_;
   std::vector<KeptArena> kept_;
   optim::GlobalNorm norm_;
-  std::vector<std::pair<const graph::Program*, Plan>> plans_;
+  std::map<const graph::Program*, Plan> plans_;
   std::vector<strategy::Stage> empty_pass_;
   NetworkProgram* program_ = nullptr;  // nullptr: no samples
   const Plan* plan_ = nullptr;
