@@ -21,7 +21,7 @@ int train_in_threads(const TrainRequest& request, const train::ResolvedJob& job,
   Progress progress(request.json ? stderr : stdout, context.environment.colour);
   const train::Outcome outcome = team.run(progress, context.interrupted);
   progress.clear();
-  return report(outcome, team.first().directory(), request.json);
+  return report(outcome, team.first().directory(), request);
 }
 
 }  // namespace syrtos::cli
