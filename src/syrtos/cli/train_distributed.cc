@@ -272,6 +272,9 @@ int train_under_mpi(const TrainRequest& request, train::Job job, const Context& 
     // Every rank finds the same; one says it.
     if (first) fmt::print(stderr, "error: {}\n", error.what());
     return kExitRequest;
+  } catch (const RunError& error) {
+    fmt::print(stderr, "error: rank {}: {}\n", mpi.rank(), error.what());
+    return kExitFailed;
   }
   return code;
 }

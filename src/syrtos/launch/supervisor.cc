@@ -22,8 +22,10 @@ namespace {
 constexpr auto kTick = std::chrono::milliseconds(100);  // between two looks at should_stop()
 // Ranks fail because another has: those that come to light together are judged together.
 constexpr auto kJudgement = std::chrono::milliseconds(200);
-// A process whose connection broke may be about to end, and its end says more.
-constexpr auto kBroken = std::chrono::milliseconds(300);
+// A process whose connection broke may be about to end, and its end says more; and the other way
+// round.
+constexpr auto kBroken = std::chrono::milliseconds(1000);
+constexpr auto kEnded = std::chrono::milliseconds(300);
 // Of a rank that others miss, the end may come to light later than theirs: on a busy machine a
 // process that was killed takes its time.
 constexpr auto kWitness = std::chrono::milliseconds(700);
@@ -198,7 +200,7 @@ std::string Supervisor::describe(Rank rank, const std::string& what) const {
 bool Supervisor::has_said_all(RankProcess& process, const Seat& seat) const {
   if (!process.ended_at) process.ended_at = Clock::now();
   return !process.process.error.valid() &&
-         (seat.state != Seat::State::joined || Clock::now() - *process.ended_at >= kBroken);
+         (seat.state != Seat::State::joined || Clock::now() - *process.ended_at >= kEnded);
 }
 
 std::optional<Supervisor::Failure> Supervisor::trouble_of(Rank rank) {
@@ -336,7 +338,9 @@ void Supervisor::end_all(const std::string& why, int code) {
   scheduler_->end(why);
   for (const auto& rank : ranks_) {
     const Seat& seat = scheduler_->seat(static_cast<Rank>(&rank - ranks_.data()));
-    if (seat.state != Seat::State::joined) rank->process.signal(SIGTERM);  // it cannot hear it
+    // Who has not joined cannot hear it, and has nothing to bring to an end.
+    if (seat.state == Seat::State::expected) rank->process.signal(SIGKILL);
+    if (seat.state == Seat::State::lost) rank->process.signal(SIGTERM);
   }
   kill_at_ = Clock::now() + kTerm;
 }
