@@ -292,7 +292,9 @@ Task<> Trainer::train_step(World& world, bool wants_to_stop) {
   if (team_->alone() || !team_->in_step()) {
     add(sums);
   } else {
-    co_await team_->share(sums, wants_to_stop);
+    const double before = world.now();
+    co_await team_->share(sums, wants_to_stop);  // waits for the sums of the step before
+    seconds_.network += world.now() - before;
     add(team_->take_sums());
   }
   advance(steps);
@@ -407,8 +409,10 @@ Task<> Trainer::save_together(World& world) {
 }
 
 Task<std::optional<EpochMetrics>> Trainer::finish_epoch(World& world) {
+  const double before = world.now();
   co_await team_->strategy().settle();
   co_await team_->complete_sums();
+  seconds_.network += world.now() - before;  // what the last step left on its way
   add(team_->take_sums());
   if (!team_->alone()) {
     co_await team_->meet();
