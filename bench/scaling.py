@@ -105,7 +105,10 @@ class Network:
         times = json.loads(self.times_file.read_text())
         self.update_s = times["update"]
         self.compute_s = sum(times["items"]) + self.update_s
-        layers = json.loads(call([args.syrtos, "models", "show", name, "--json", *shape]))["layers"]
+        # Residual networks on one small image would have one value per channel at their end.
+        shown = "3x64x64" if name.startswith("resnet") else INPUTS[name]
+        layers = json.loads(call([args.syrtos, "models", "show", name, "--json", "--input", shown,
+                                  "--classes", CLASSES]))["layers"]
         layers = [layer for layer in layers if layer["parameters"] > 0]
         self.bytes = 4 * sum(layer["parameters"] for layer in layers)
         work = sum(layer["multiply_adds"] for layer in layers)

@@ -297,7 +297,9 @@ Task<> Trainer::train_step(World& world, bool wants_to_stop) {
   if (team_->alone() || !team_->in_step()) {
     add(sums);
   } else {
-    co_await team_->share(sums, wants_to_stop);
+    const double before = world.now();
+    co_await team_->share(sums, wants_to_stop);  // waits for the sums of the step before
+    seconds_.network += world.now() - before;
     add(team_->take_sums());
   }
   advance(steps);

@@ -34,8 +34,10 @@ Task<> Trainer::save_together(World& world) {
 }
 
 Task<std::optional<EpochMetrics>> Trainer::finish_epoch(World& world) {
+  const double before = world.now();
   co_await team_->strategy().settle();
   co_await team_->complete_sums();
+  seconds_.network += world.now() - before;  // what the last step left on its way
   add(team_->take_sums());
   if (!team_->alone()) {
     co_await team_->meet();
