@@ -207,10 +207,6 @@ Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
     if (!epoch_complete_ && position_.step < total_steps_) {
       if (job_.job.checkpoint_every > 0 && position_.step % job_.job.checkpoint_every == 0) {
         co_await checkpoint(world, false);
-        if (team_->stop_agreed()) {  // one came to it in order to stop: nobody waits for us later
-          outcome.end = Outcome::End::interrupted;
-          break;
-        }
       }
       continue;
     }
