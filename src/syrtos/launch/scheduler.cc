@@ -128,6 +128,7 @@ void Scheduler::admit(Connection& connection, const json& message) {
   seat.address = message.at("address");
   seat.port = message.at("port");
   seat.process = message.at("process");
+  seat.doing = "joined";
   connection.rank = rank;
   --strangers_;
   set_state(rank, Seat::State::joined);
