@@ -24,7 +24,7 @@ constexpr auto kTick = std::chrono::milliseconds(100);  // between two looks at 
 constexpr auto kJudgement = std::chrono::milliseconds(200);
 // A process whose connection broke may be about to end, and its end says more; and the other way
 // round.
-constexpr auto kBroken = std::chrono::milliseconds(1000);
+constexpr auto kBroken = std::chrono::milliseconds(700);
 constexpr auto kEnded = std::chrono::milliseconds(300);
 // Of a rank that others miss, the end may come to light later than theirs: on a busy machine a
 // process that was killed takes its time.
@@ -314,7 +314,7 @@ void Supervisor::judge() {
   end_all(
       describe(lost, fmt::format("was lost: {} no longer {} it", fmt::join(names, " and "), verb)),
       kExitFailed);
-  ranks_[static_cast<size_t>(lost)]->process.signal(SIGTERM);  // it may not hear of the end
+  ranks_[static_cast<size_t>(lost)]->process.signal(SIGKILL);  // it may not hear of the end
 }
 
 void Supervisor::look_at_servers() {
@@ -338,9 +338,9 @@ void Supervisor::end_all(const std::string& why, int code) {
   scheduler_->end(why);
   for (const auto& rank : ranks_) {
     const Seat& seat = scheduler_->seat(static_cast<Rank>(&rank - ranks_.data()));
-    // Who has not joined cannot hear it, and has nothing to bring to an end.
-    if (seat.state == Seat::State::expected) rank->process.signal(SIGKILL);
-    if (seat.state == Seat::State::lost) rank->process.signal(SIGTERM);
+    // Who has not joined, or is cut off, cannot hear it.
+    const bool hears = seat.state == Seat::State::joined || seat.state == Seat::State::left;
+    if (!hears) rank->process.signal(SIGKILL);
   }
   kill_at_ = Clock::now() + kTerm;
 }
