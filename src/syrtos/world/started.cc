@@ -16,7 +16,15 @@ struct Started::Frame {
   std::coroutine_handle<> handle;
 };
 
-Started::Frame Started::drive(Join::State& state, Task<> task) {
+struct Started::State {
+  World& world;
+  bool done = false;
+  std::exception_ptr error;
+  WaitList joining;
+  std::coroutine_handle<> frame;
+};
+
+Started::Frame Started::drive(State& state, Task<> task) {
   try {
     co_await task;
   } catch (...) {
@@ -27,10 +35,16 @@ Started::Frame Started::drive(Join::State& state, Task<> task) {
 }
 
 Started::Started(World& world, Task<> task)
-    : state_(new Join::State{.world = world, .error = {}, .joining = {}, .frame = {}}) {
+    : state_(new State{.world = world, .error = {}, .joining = {}, .frame = {}}) {
   state_->frame = drive(*state_, std::move(task)).handle;
   state_->frame.resume();
 }
+
+Started::Started() = default;
+Started::Started(Started&& other) noexcept = default;
+Started::~Started() { cancel(); }
+
+bool Started::done() const { return state_->done; }
 
 Started& Started::operator=(Started&& other) noexcept {
   cancel();
@@ -43,6 +57,8 @@ void Started::cancel() {
   state_->frame.destroy();
   state_.reset();
 }
+
+bool Started::Join::await_ready() const { return state_.done; }
 
 void Started::Join::await_suspend(std::coroutine_handle<> handle) {
   suspend(handle);

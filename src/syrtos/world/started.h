@@ -11,44 +11,38 @@ namespace syrtos::world {
 /// A task that runs beside its maker: it goes on to its first wait at once. Destroying this
 /// cancels it. A task must not destroy itself.
 class Started {
+  struct State;
+
  public:
-  Started() = default;
+  Started();
   Started(World& world, Task<> task);
-  Started(Started&&) = default;
+  Started(Started&& other) noexcept;
   Started& operator=(Started&& other) noexcept;
-  ~Started() { cancel(); }
+  ~Started();
 
   bool valid() const { return state_ != nullptr; }
-  bool done() const { return state_->done; }
+  bool done() const;
   void cancel();
 
   /// Awaits its end, as often and by as many as wish to; throws what it threw.
   class [[nodiscard]] Join final : public Waiter {
    public:
-    bool await_ready() const { return state_.done; }
+    bool await_ready() const;
     void await_suspend(std::coroutine_handle<> handle);
     void await_resume() const;
 
    private:
     friend class Started;
-    struct State;
     explicit Join(State& state) : state_(state) {}
     State& state_;
   };
   Join join() const { return Join(*state_); }
 
  private:
-  struct Join::State {
-    World& world;
-    bool done = false;
-    std::exception_ptr error;
-    WaitList joining;
-    std::coroutine_handle<> frame;
-  };
   struct Frame;
-  static Frame drive(Join::State& state, Task<> task);
+  static Frame drive(State& state, Task<> task);
 
-  std::unique_ptr<Join::State> state_;
+  std::unique_ptr<State> state_;
 };
 
 /// Awaits all; the first failure, in order of time, is thrown at once. The others go on until their

@@ -67,7 +67,7 @@ class Operation : public Waiter, public Timer {
 
  protected:
   explicit Operation(World& world) : world_(world) {}
-  ~Operation() = default;
+  virtual ~Operation() = default;
   virtual void start() = 0;
   World& world() const { return world_; }
 
@@ -82,7 +82,7 @@ class Message final : public Operation {
  public:
   enum class Direction { send, recv };
 
-  ~Message();
+  ~Message() override;
   void expire() override;
 
   const Direction direction;
@@ -129,7 +129,7 @@ enum class Where { pool, here };
 
 class Compute final : public Operation {
  public:
-  ~Compute();
+  ~Compute() override;
   void expire() override {}
 
   const double seconds;  ///< it takes in a simulated world
@@ -149,7 +149,7 @@ class Compute final : public Operation {
 /// A sum over all ranks that the world has a way of its own for, such as MPI's.
 class AllReduce final : public Operation {
  public:
-  ~AllReduce();
+  ~AllReduce() override;
   void expire() override;
 
   float* const values;  ///< each rank's, and then the sum of all
