@@ -48,15 +48,16 @@ TEST(PredictedSeconds, AgreeWithWhatThePlansSendWhenTheyDivideEvenly) {
   }
 }
 
-TEST(Choose, TakesTheCheapestByTheFormula) {
+TEST(Choose, TakesTheCheapestByTheFormulaOrARingThatTakesATenthLonger) {
   for (int hosts = 1; hosts <= 9; ++hosts) {
     for (const int each : {1, 2, 4}) {
       for (size_t bytes = 4; bytes <= size_t{1} << 28; bytes *= 4) {
         const int ranks = hosts * each;
         const Algorithm chosen = choose(ranks, hosts, bytes, kLink);
+        const double longer = chosen == Algorithm::ring ? 1.1 : 1;
         for (const Algorithm other : kAlgorithms) {
           EXPECT_LE(predicted_seconds(chosen, ranks, hosts, bytes, kLink),
-                    predicted_seconds(other, ranks, hosts, bytes, kLink) * (1 + 1e-8));
+                    predicted_seconds(other, ranks, hosts, bytes, kLink) * longer * (1 + 1e-8));
         }
         EXPECT_EQ(predicted_seconds(Algorithm::automatic, ranks, hosts, bytes, kLink),
                   predicted_seconds(chosen, ranks, hosts, bytes, kLink));
@@ -68,8 +69,9 @@ TEST(Choose, TakesTheCheapestByTheFormula) {
 TEST(Choose, FewRoundsForSmallBuffersAndFewBytesForLargeOnes) {
   EXPECT_EQ(choose(6, 6, 1024, kEthernet), Algorithm::halving_doubling);
   EXPECT_EQ(choose(8, 2, 1024, kEthernet), Algorithm::tree);
-  EXPECT_EQ(choose(6, 6, 100 << 20, kEthernet), Algorithm::halving_doubling);
-  EXPECT_EQ(choose(8, 8, 100 << 20, kEthernet), Algorithm::halving_doubling);
+  EXPECT_EQ(choose(6, 6, 100 << 20, kEthernet), Algorithm::ring);
+  EXPECT_EQ(choose(8, 8, 100 << 20, kEthernet), Algorithm::ring);
+  EXPECT_EQ(choose(8, 8, 64 << 10, kEthernet), Algorithm::halving_doubling);
   EXPECT_EQ(choose(16, 4, 100 << 20, kEthernet), Algorithm::hierarchical);
 }
 
