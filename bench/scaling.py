@@ -119,7 +119,10 @@ class Network:
                        for layer in layers]
 
     def bound(self, way, workers):
-        return max(self.compute_s, way.wire_seconds(workers, self.bytes) if workers > 1 else 0)
+        wire = way.wire_seconds(workers, self.bytes) if workers > 1 else 0
+        if way.sync.startswith("local"):  # weights cross after all of the steps' computing
+            return self.compute_s + wire
+        return max(self.compute_s, wire)
 
 
 def call(words, **options):
