@@ -84,13 +84,12 @@ train::Job read_job(const TrainRequest& request) {
                    request.job_file);
     }
     train::read_job_file(job, run.job_file());
-    // Of the machine and the number of workers that it was then.
-    if (request.sets("distribute.workers")) job.threads = 0;
     // Chosen for the exchange that it was then.
     if (request.sets("distribute.exchange") || request.sets("distribute.sync")) job.update = "auto";
   } else if (!request.job_file.empty()) {
     train::read_job_file(job, request.job_file);
   }
+  const int64_t workers = job.workers;
   for (const auto& [field, text] : request.fields) {
     if (!request.resume.empty() && !may_change(*field)) {
       fail_request(
@@ -100,6 +99,9 @@ train::Job read_job(const TrainRequest& request) {
     }
     train::set_field(job, *field, text, field->option);
   }
+  // Another number of workers divides the cores anew.
+  if (!request.resume.empty() && job.workers != workers && !request.sets("threads"))
+    job.threads = 0;
   return job;
 }
 

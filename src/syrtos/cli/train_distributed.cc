@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
@@ -177,6 +178,10 @@ int launch_training(const TrainRequest& request, train::Job job, const Context& 
   }
   const strategy::Team team = train::team_of(resolved);
   const std::string launcher = chosen_launcher(request);
+  if (launcher != "mpi" && job.exchange == "allreduce:mpi") {
+    fail_request("--exchange allreduce:mpi: only MPI jobs have it: use --launcher mpi or mpirun");
+  }
+  if (!job.replay.empty()) train::read_replay(job.replay);
   if (launcher == "mpi") exec_mpirun(request, team.workers + team.servers, context);
 
   launch::LaunchOptions options;
@@ -261,16 +266,28 @@ int train_under_mpi(const TrainRequest& request, train::Job job, const Context& 
                  job.workers, mpi.size(), workers);
   }
   job.workers = workers;
-  const bool first = mpi.rank() == 0;
+  std::optional<RankWork> work;
+  std::string refused;
+  try {
+    work.emplace(prepare(std::move(job), mpi.rank(), context));
+  } catch (const std::exception& error) {
+    refused = error.what();
+  }
+  // Also what only one host lacks ends all, and one of them says it.
+  const std::vector<std::string> refusals = mpi.gather(refused);
+  for (size_t rank = 0; rank < refusals.size(); ++rank) {
+    if (refusals[rank].empty()) continue;
+    if (mpi.rank() == 0) fmt::print(stderr, "error: rank {}: {}\n", rank, refusals[rank]);
+    return kExitRequest;
+  }
   int code = kExitFailed;
   try {
-    RankWork work = prepare(std::move(job), mpi.rank(), context);
     const std::unique_ptr<world::MpiWorld> world = mpi.make_world();
     Progress progress(request.json ? stderr : stdout, context.environment.colour);
-    code = run_work(*world, work, request, context.interrupted, progress, nullptr);
+    code = run_work(*world, *work, request, context.interrupted, progress, nullptr);
   } catch (const RequestError& error) {
     // Every rank finds the same; one says it.
-    if (first) fmt::print(stderr, "error: {}\n", error.what());
+    if (mpi.rank() == 0) fmt::print(stderr, "error: {}\n", error.what());
     return kExitRequest;
   } catch (const RunError& error) {
     fmt::print(stderr, "error: rank {}: {}\n", mpi.rank(), error.what());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 #include <optional>
 
 #include "syrtos/base/error.h"
@@ -125,7 +126,10 @@ Wire parse_wire(std::string_view text) {
   const Words words = split(text);
   if (words.name == "threshold") {
     Wire wire{Wire::Kind::threshold, number_of<float>(words, "--wire", "threshold:0.001", 0)};
-    if (wire.threshold == 0) fail_request("--wire: a threshold of 0 sends nothing: use f32");
+    if (wire.threshold == 0 || !std::isfinite(wire.threshold)) {
+      fail_request("--wire: expected a threshold above 0 such as threshold:0.001, found '{}'",
+                   text);
+    }
     return wire;
   }
   if (words.name != "f32" && words.name != "bf16") {

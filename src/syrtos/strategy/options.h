@@ -60,9 +60,9 @@ struct Options {
   int permits = 0;       ///< transfers that a server allows at a time in each direction; 0: any
   double bucket_mb = 0;  ///< 0: chosen from latency and bandwidth
 
-  /// The others go on when a worker is lost; threads of one process live and die together.
+  /// The others go on when a worker is lost: if it held nothing that they need.
   bool tolerates_losses() const {
-    return sync.tolerates_losses() && exchange.kind != Exchange::Kind::shared;
+    return sync.tolerates_losses() && exchange.kind == Exchange::Kind::servers;
   }
   /// What crosses between hosts, where it was measured.
   collective::LinkSpeed link = collective::kEthernet;

@@ -12,7 +12,6 @@ using world::Landing;
 using world::Source;
 using world::Started;
 using world::Target;
-using world::Where;
 
 namespace {
 
@@ -244,8 +243,6 @@ Task<> Server::reply(Rank worker, Held& held, uint32_t round, int64_t version, S
 
 Task<> Server::update(Held& held, const float* gradient, const Push& push, double gradient_scale) {
   constexpr double kSecondsPerElement = 0.5e-9;
-  // A worker that serves leaves its pool to computing.
-  const Where where = team_.servers > 0 ? Where::pool : Where::here;
   const int64_t step = options_.sync.in_step() ? push.step : held.version;
   co_await world_.compute(
       kSecondsPerElement * static_cast<double>(held.piece.count),
@@ -258,7 +255,7 @@ Task<> Server::update(Held& held, const float* gradient, const Push& push, doubl
         const std::span<const float> gradients{gradient - held.offset, elements_};
         optimizer_.update(weights_, gradients, {}, held.segments, hyper);
       },
-      where);
+      update_where());
 }
 
 Task<> serve(World& world, Team team, Options options, optim::OptimizerOptions optimizer) {

@@ -30,7 +30,7 @@ namespace syrtos::strategy {
 /// With --permits K at most K gradients come in and K pieces go out at a time; the others compute.
 class Server {
  public:
-  /// `index`: which server it is. `mine` stays valid for the lifetime.
+  /// `index`: which server it is.
   Server(World& world, const Team& team, const Options& options,
          const optim::OptimizerOptions& optimizer, const Layout& layout, int servers, int index);
 
@@ -64,6 +64,7 @@ class Server {
     struct Agreed {
       int64_t number = 0;
       int64_t version = 0;
+      int64_t copied = 0;  ///< number for which the weights were copied
       std::vector<float> weights;
     };
     Agreed agreed;
@@ -84,7 +85,12 @@ class Server {
   Task<> reply(Rank worker, Held& held, uint32_t round, int64_t version, world::Source values);
   Task<> finish_round(Held& held, Held::Sum& sum, const Push& push);
   Task<> count_in(Held& held, const Push& push, const std::vector<float>& gradient);
-  const Held::Agreed& agreed(Held& held, int64_t number) const;
+  static int64_t agree_on(Held& held, int64_t number);
+  void copy_weights(Held& held, const Push& push, std::vector<float>& to) const;
+  /// A worker that serves leaves its pool to computing.
+  world::Where update_where() const {
+    return team_.servers > 0 ? world::Where::pool : world::Where::here;
+  }
   Task<> await_slowest(Rank worker, Held& held);
   Task<> update(Held& held, const float* gradient, const Push& push, double scale);
 

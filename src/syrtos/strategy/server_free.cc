@@ -51,13 +51,10 @@ Task<> Server::free_rounds(Rank worker, Held& held) {
       held.changed->notify_all();
       if (options_.sync.kind == Sync::Kind::ssp) co_await await_slowest(worker, held);
     }
-    base = held.version;
-    const float* weights = weights_of(held);
-    if (push.pull_only != 0) {
-      base = agreed(held, push.step).version;
-      weights = held.agreed.weights.data();
-    }
-    if (!mine.empty()) std::memcpy(mine.data(), weights, count * sizeof(float));
+    base = push.pull_only != 0 ? agree_on(held, push.step) : held.version;
+    // Where updates are made, one after the other: never in the middle of one.
+    co_await world_.compute(
+        0, [&] { copy_weights(held, push, mine); }, update_where());
     Source source{mine.data(), count * sizeof(float)};
     if (options_.wire.kind == Wire::Kind::bf16) {
       pack_bf16({mine.data(), count}, packed);
@@ -94,14 +91,25 @@ Task<> Server::count_in(Held& held, const Push& push, const std::vector<float>& 
 }
 
 /// The first who asks decides for all.
-const Server::Held::Agreed& Server::agreed(Held& held, int64_t number) const {
+int64_t Server::agree_on(Held& held, int64_t number) {
   if (number > held.agreed.number) {
     held.agreed.number = number;
     held.agreed.version = held.version;
-    const float* weights = weights_of(held);
-    if (weights != nullptr) held.agreed.weights.assign(weights, weights + held.piece.count);
   }
-  return held.agreed;
+  return held.agreed.version;
+}
+
+void Server::copy_weights(Held& held, const Push& push, std::vector<float>& to) const {
+  const float* weights = weights_of(held);
+  if (weights == nullptr) return;
+  if (push.pull_only != 0) {
+    if (held.agreed.copied < push.step) {
+      held.agreed.copied = push.step;
+      held.agreed.weights.assign(weights, weights + held.piece.count);
+    }
+    weights = held.agreed.weights.data();
+  }
+  std::memcpy(to.data(), weights, held.piece.count * sizeof(float));
 }
 
 Task<> Server::await_slowest(Rank worker, Held& held) {

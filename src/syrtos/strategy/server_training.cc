@@ -226,7 +226,6 @@ Task<> ServerTraining::collect_kept() {
   const std::vector<Floats> kept = replica_.kept();
   const auto command = Command::collect;
   const uint32_t number = commands_++;
-  std::vector<Started> sends;
   for (int k = 0; k < servers_; ++k) {
     co_await world_.send(team_.server_rank(k), command_tag(number),
                          Source{&command, sizeof(command)});

@@ -23,7 +23,6 @@ class Residue {
   Residue(float threshold, size_t elements) : threshold_(threshold), left_(elements) {}
   /// Without data: as many words as a thousandth of the elements.
   SparseGradient encode(const Floats& gradient);
-  std::span<const float> left() const { return left_; }
 
  private:
   float threshold_;

@@ -20,8 +20,9 @@ double ReplayTimes::seconds(size_t first, size_t last) const {
 ReplayTimes read_replay(const std::filesystem::path& file) {
   std::ifstream stream(file);
   if (!stream) {
-    fail_request("--replay: cannot read {}: make it with 'syrtos probe compute NETWORK --times {}'",
-                 file.string(), file.string());
+    fail_request(
+        "--replay: cannot read {}: make it with 'syrtos probe compute --network NAME --times {}'",
+        file.string(), file.string());
   }
   try {
     const json text = json::parse(stream);
@@ -29,11 +30,17 @@ ReplayTimes read_replay(const std::filesystem::path& file) {
                       .batch = text.at("batch"),
                       .items = text.at("items").get<std::vector<double>>(),
                       .update_s = text.at("update")};
+    if (times.batch < 1) {
+      fail_request("--replay: {}: expected a batch of 1 or more, found {}", file.string(),
+                   times.batch);
+    }
+    times.items.push_back(times.update_s);  // checked with them
     for (const double seconds : times.items) {
       if (!std::isfinite(seconds) || seconds < 0 || seconds > 3600) {
         fail_request("--replay: {}: expected seconds, found {}", file.string(), seconds);
       }
     }
+    times.items.pop_back();
     return times;
   } catch (const json::exception& error) {
     fail_request("--replay: {} is not a file of times: {}", file.string(), error.what());

@@ -16,11 +16,11 @@ struct ReplayTimes {
   std::vector<double> items;  ///< seconds of each item of the training program
   double update_s = 0;        ///< of all weights
 
-  /// Of items first .. last - 1, and of those of them that are of a phase.
+  /// Of items first .. last - 1.
   double seconds(size_t first, size_t last) const;
 };
 
-/// Throws RequestError when the file is not what measure_replay() wrote.
+/// Throws RequestError when the file is not what write_replay() wrote.
 ReplayTimes read_replay(const std::filesystem::path& file);
 void write_replay(const std::filesystem::path& file, const ReplayTimes& times);
 

@@ -289,6 +289,7 @@ Task<> Trainer::train_step(World& world, bool wants_to_stop) {
   info.clip = job_.job.clip;
   const int64_t steps = co_await team_->strategy().step(info);
   look_at_loss();
+  if (!std::isfinite(loss_)) co_await world.compute(0, [this] { fail_of_loss(); });
   const Sums sums{static_cast<double>(loss_) * static_cast<double>(samples), correct_, samples};
   if (team_->alone() || !team_->in_step()) {
     add(sums);
@@ -323,7 +324,11 @@ void Trainer::look_at_loss() {
   NetworkProgram& training = network_.training(batch_.slice.count);
   loss_ = team_->replica().replays() ? 0 : training.loss();
   correct_ = count_correct(training.logits(), batch_.labels);
-  if (std::isfinite(loss_)) return;
+}
+
+/// Looks for the layer that is to blame.
+void Trainer::fail_of_loss() {
+  NetworkProgram& training = network_.training(batch_.slice.count);
   const ops::Step step{.seed = static_cast<uint64_t>(job_.job.seed), .step = position_.step};
   const graph::Program::Item* item = training.program().find_non_finite(step);
   const std::string where =

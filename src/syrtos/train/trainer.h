@@ -99,6 +99,7 @@ class Trainer {
   void add(const Sums& sums);
   void load_batch();
   void look_at_loss();
+  [[noreturn]] void fail_of_loss();
   world::Task<> look_ahead(world::World& world);
   int64_t samples_of(const data::Slice& slice, int64_t used) const;
   void advance(int64_t steps);
