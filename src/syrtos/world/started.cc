@@ -45,6 +45,7 @@ Started::Started(Started&& other) noexcept = default;
 Started::~Started() { cancel(); }
 
 bool Started::done() const { return state_->done; }
+std::exception_ptr Started::error() const { return state_->error; }
 
 Started& Started::operator=(Started&& other) noexcept {
   cancel();

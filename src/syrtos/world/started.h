@@ -22,6 +22,8 @@ class Started {
 
   bool valid() const { return state_ != nullptr; }
   bool done() const;
+  /// What it threw, once it is done; nullptr: nothing.
+  std::exception_ptr error() const;
   void cancel();
 
   /// Awaits its end, as often and by as many as wish to; throws what it threw.

@@ -144,18 +144,6 @@ std::vector<std::exception_ptr> LocalCluster::run(const RankProgram& program) {
   return errors;
 }
 
-namespace {
-
-Task<> take_error(const Started& task, std::exception_ptr& error) {
-  try {
-    co_await task.join();
-  } catch (...) {
-    error = std::current_exception();
-  }
-}
-
-}  // namespace
-
 /// Runs what can run; false when every rank has ended.
 bool LocalCluster::step() {
   scheduler_.run_ready();
@@ -163,7 +151,7 @@ bool LocalCluster::step() {
   for (Rank rank = 0; rank < size(); ++rank) {
     Member& member = members_[static_cast<size_t>(rank)];
     if (!member.over && member.task.done()) {
-      Started reader(world(rank), take_error(member.task, member.error));
+      member.error = member.task.error();
       end_rank(rank, member.error ? "it failed" : "it has ended");
     }
     any = any || !member.over;

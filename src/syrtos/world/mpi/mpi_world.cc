@@ -18,14 +18,6 @@ using std::chrono::microseconds;
 constexpr auto kSpin = microseconds(20);
 constexpr auto kLongestRest = microseconds(1000);
 
-Task<> take_error(const Started& task, std::exception_ptr& error) {
-  try {
-    co_await task.join();
-  } catch (...) {
-    error = std::current_exception();
-  }
-}
-
 }  // namespace
 
 MpiWorld::MpiWorld(Rank rank, std::vector<std::string> hosts, std::unique_ptr<Communicator> ranks)
@@ -85,7 +77,7 @@ void MpiWorld::loop(Task<> program, std::exception_ptr& error) {
     if (task.done()) break;
     if (!step() && scheduler_.ready.empty()) rest();
   }
-  { const Started reader(*this, take_error(task, error)); }
+  error = task.error();
   task.cancel();
   wire_->farewell(error);
 }

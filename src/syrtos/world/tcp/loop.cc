@@ -19,7 +19,7 @@ namespace {
 /// s. Longer than it takes to be woken: otherwise two ranks that wait for each other, once one of
 /// them slept, would sleep in turns from then on.
 constexpr double kSpin = 250e-6;
-constexpr int kLook = 1024;      // at memory, between two questions to the kernel
+constexpr int kLook = 1024;  // at memory, between two questions to the kernel
 constexpr int kMostHurried = 16;
 
 }  // namespace
@@ -50,18 +50,6 @@ void TcpWorld::work() {
   compute_.close();
 }
 
-namespace {
-
-Task<> take_error(const Started& task, std::exception_ptr& error) {
-  try {
-    co_await task.join();
-  } catch (...) {
-    error = std::current_exception();
-  }
-}
-
-}  // namespace
-
 void TcpWorld::run_main(const RankProgram& program) {
   std::exception_ptr error;
   {
@@ -70,7 +58,7 @@ void TcpWorld::run_main(const RankProgram& program) {
       step(options_.heartbeat);
       scheduler_.run_ready();
     }
-    const Started reader(*this, take_error(main, error));
+    error = main.error();
   }
   if (error) std::rethrow_exception(error);
 }
