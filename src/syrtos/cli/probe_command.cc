@@ -6,9 +6,9 @@
 
 #include "syrtos/base/format.h"
 #include "syrtos/cli/command.h"
+#include "syrtos/strategy/compute_times.h"
 #include "syrtos/train/probe.h"
 #include "syrtos/train/probe_data.h"
-#include "syrtos/train/replay.h"
 
 namespace syrtos::cli {
 
@@ -93,10 +93,7 @@ int run_probe(const Options& options, const Context& context) {
     return kExitFailed;
   }
   if (!options.times.empty()) {
-    train::write_replay(options.times, {.network = result.network,
-                                        .batch = result.batch,
-                                        .items = result.item_seconds,
-                                        .update_s = result.t_update_ms / 1e3});
+    strategy::write_compute_times(options.times, result.times);
   }
   if (!options.probe.profile) {
     result.by_operation.clear();

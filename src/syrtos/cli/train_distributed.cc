@@ -15,6 +15,7 @@
 #include "syrtos/launch/launch.h"
 #include "syrtos/launch/membership.h"
 #include "syrtos/launch/token.h"
+#include "syrtos/strategy/compute_times.h"
 #include "syrtos/strategy/server.h"
 #include "syrtos/world/mpi/mpi_world.h"
 #include "syrtos/world/tcp/tcp.h"
@@ -181,7 +182,7 @@ int launch_training(const TrainRequest& request, train::Job job, const Context& 
   if (launcher != "mpi" && job.exchange == "allreduce:mpi") {
     fail_request("--exchange allreduce:mpi: only MPI jobs have it: use --launcher mpi or mpirun");
   }
-  if (!job.replay.empty()) train::read_replay(job.replay);
+  if (!job.replay.empty()) strategy::read_compute_times(job.replay);
   if (launcher == "mpi") exec_mpirun(request, team.workers + team.servers, context);
 
   launch::LaunchOptions options;

@@ -17,8 +17,8 @@ AllReduceTraining::AllReduceTraining(World& world, const Team& team, const Optio
       group_(collective::Group::of(world, team.worker_ranks())),
       arrivals_(world, waiting_, replica.layout().buckets.size()) {
   if (options.wire.kind == Wire::Kind::threshold) {
-    for (const Bucket& bucket : replica.layout().buckets) {
-      residues_.emplace_back(options.wire.threshold, bucket.count);
+    for (size_t i = 0; i < replica.layout().buckets.size(); ++i) {
+      residues_.emplace_back(options.wire.threshold);
     }
   }
 }

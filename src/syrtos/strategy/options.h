@@ -66,6 +66,8 @@ struct Options {
   }
   /// What crosses between hosts, where it was measured.
   collective::LinkSpeed link = collective::kEthernet;
+  /// Of a server's update, where time is simulated.
+  double update_s_per_element = 0.5e-9;
 };
 
 std::string to_string(const Exchange& exchange);

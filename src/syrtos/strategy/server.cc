@@ -242,10 +242,9 @@ Task<> Server::reply(Rank worker, Held& held, uint32_t round, int64_t version, S
 }
 
 Task<> Server::update(Held& held, const float* gradient, const Push& push, double gradient_scale) {
-  constexpr double kSecondsPerElement = 0.5e-9;
   const int64_t step = options_.sync.in_step() ? push.step : held.version;
   co_await world_.compute(
-      kSecondsPerElement * static_cast<double>(held.piece.count),
+      options_.update_s_per_element * static_cast<double>(held.piece.count),
       [&] {
         const optim::Hyper hyper{.learning_rate = push.learning_rate,
                                  .weight_decay = push.weight_decay,

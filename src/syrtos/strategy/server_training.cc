@@ -29,7 +29,7 @@ ServerTraining::ServerTraining(World& world, const Team& team, const Options& op
     Lane& lane = lanes_.emplace_back();
     lane.piece = piece;
     if (options.wire.kind == Wire::Kind::threshold) {
-      lane.residue.emplace(options.wire.threshold, piece.count);
+      lane.residue.emplace(options.wire.threshold);
     }
     lanes_of_bucket_[static_cast<size_t>(piece.bucket)].push_back(static_cast<int>(lanes_.size()) -
                                                                   1);

@@ -13,6 +13,7 @@ SparseGradient Residue::encode(const Floats& gradient) {
     sparse.words.resize(gradient.count / 1000);
     return sparse;
   }
+  left_.resize(gradient.count);
   for (size_t i = 0; i < gradient.count; ++i) {
     const float sum = left_[i] + gradient.data[i];
     const auto index = static_cast<uint32_t>(2 * i);

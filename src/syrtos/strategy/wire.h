@@ -20,7 +20,7 @@ struct SparseGradient {
 /// What was not sent yet of a slice.
 class Residue {
  public:
-  Residue(float threshold, size_t elements) : threshold_(threshold), left_(elements) {}
+  explicit Residue(float threshold) : threshold_(threshold) {}
   /// Without data: as many words as a thousandth of the elements.
   SparseGradient encode(const Floats& gradient);
 

@@ -9,6 +9,7 @@
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
 #include "syrtos/data/random_data.h"
+#include "syrtos/graph/stages.h"
 #include "syrtos/optim/optimizer.h"
 #include "syrtos/train/network.h"
 #include "syrtos/train/resolve.h"
@@ -44,9 +45,9 @@ class Probe {
   Probe(const std::string& network, const nn::ModelOptions& options)
       : network_(network, options, Network::Use::training),
         optimizer_({.method = optim::Method::momentum}, network_.parameters().weights().size()) {
-    int64_t bytes = network_.bytes();
-    for (const auto& slot : optimizer_.slots()) bytes += static_cast<int64_t>(slot.values.size());
-    require_memory(bytes, fmt::format("{} with a batch of {}", network, options.batch));
+    bytes_ = network_.bytes();
+    for (const auto& slot : optimizer_.slots()) bytes_ += static_cast<int64_t>(slot.values.size());
+    require_memory(bytes_, fmt::format("{} with a batch of {}", network, options.batch));
     std::vector<optim::Segment> segments;
     for (const graph::ParameterSlot& slot : network_.parameters().slots()) {
       segments.push_back({slot.offset, slot.elements, slot.decay, slot.rate});
@@ -72,6 +73,7 @@ class Probe {
     times->backward.push_back(phases.backward_s);
   }
 
+  int64_t bytes() const { return bytes_; }
   graph::Program& program() { return network_.training().program(); }
   const graph::Parameters& parameters() const { return network_.parameters(); }
   int64_t step_number() const { return step_number_; }
@@ -90,6 +92,7 @@ class Probe {
   }
 
   Network network_;
+  int64_t bytes_ = 0;
   optim::Optimizer optimizer_;
   std::vector<optim::Segment> segments_;
   int64_t step_number_ = 0;
@@ -117,6 +120,31 @@ std::vector<ProbeGroup> grouped(
   return result;
 }
 
+/// When each tensor is first needed, and when its gradient is final.
+void note_moments(const graph::Program& program, strategy::ComputeTimes::Pass& pass) {
+  const size_t tensors = program.parameters().slots().size();
+  std::vector<int> own_bucket(tensors);
+  std::iota(own_bucket.begin(), own_bucket.end(), 0);
+  pass.needed.assign(tensors, 0);
+  pass.ready.assign(tensors, pass.seconds);
+  double now = 0;
+  for (const graph::Stage& stage : graph::stages_of(program, own_bucket)) {
+    for (const int tensor : stage.needs) pass.needed[static_cast<size_t>(tensor)] = now;
+    for (size_t i = stage.first; i < stage.last; ++i) now += pass.items[i];
+    for (const int tensor : stage.finishes) pass.ready[static_cast<size_t>(tensor)] = now;
+  }
+}
+
+/// Half of the width that holds the middle two thirds, relative to the median: a few steps that
+/// something else disturbed do not count.
+double relative_spread(std::vector<double> values) {
+  if (values.size() < 5) return 0;
+  std::sort(values.begin(), values.end());
+  const double low = values[values.size() * 16 / 100];
+  const double high = values[values.size() * 84 / 100];
+  return std::min(0.5, (high - low) / 2 / values[values.size() / 2]);
+}
+
 void profile(Probe& probe, size_t runs, ProbeResult& result) {
   graph::Program& program = probe.program();
   std::vector<std::vector<double>> samples(program.items().size());
@@ -130,8 +158,13 @@ void profile(Probe& probe, size_t runs, ProbeResult& result) {
   // Kernels timed one by one take a little longer than a pass.
   double sum = 0;
   for (const double seconds : medians) sum += seconds;
-  const double pass = (result.t_forward_ms + result.t_backward_ms) / 1e3;
-  for (const double seconds : medians) result.item_seconds.push_back(seconds * pass / sum);
+  const double whole = (result.t_forward_ms + result.t_backward_ms) / 1e3;
+  strategy::ComputeTimes::Pass& pass = result.times.passes.emplace_back();
+  pass.batch = result.batch;
+  pass.seconds = whole;
+  pass.memory = static_cast<double>(probe.bytes());
+  for (const double seconds : medians) pass.items.push_back(seconds * whole / sum);
+  note_moments(program, pass);
   result.by_operation =
       grouped(program, medians, [](const graph::Program::Item& item) { return item.operation; });
   result.by_kernel = grouped(program, medians, [](const graph::Program::Item& item) {
@@ -194,9 +227,35 @@ ProbeResult probe_compute(const ProbeOptions& options, const CpuInfo& cpu,
   if (result.t_step_ms > 0) result.gflops = probe.program().flops() / result.t_step_ms / 1e6;
   result.arena_mb = static_cast<double>(probe.program().arena_bytes()) / kMegabyte;
   result.peak_rss_mb = static_cast<double>(peak_rss_bytes()) / kMegabyte;
-  if (options.profile && !stopped())
-    profile(probe, std::min<size_t>(times.step.size(), 21), result);
+  if (!options.profile || stopped()) return result;
+  result.times.network = result.network;
+  result.times.precision = to_string(result.precision.dtype);
+  result.times.threads = result.threads;
+  result.times.update_s = result.t_update_ms / 1e3;
+  result.times.jitter = relative_spread(times.step);
+  for (const graph::ParameterSlot& slot : probe.parameters().slots()) {
+    result.times.tensors.push_back(slot.elements);
+  }
+  profile(probe, std::min<size_t>(times.step.size(), 21), result);
   return result;
+}
+
+strategy::ComputeTimes probe_times(ProbeOptions options, std::vector<int64_t> batches,
+                                   const CpuInfo& cpu, const std::function<bool()>& should_stop) {
+  std::sort(batches.begin(), batches.end());
+  batches.erase(std::unique(batches.begin(), batches.end()), batches.end());
+  options.profile = true;
+  strategy::ComputeTimes times;
+  for (const int64_t batch : batches) {
+    options.batch = batch;
+    const ProbeResult result = probe_compute(options, cpu, should_stop);
+    if (result.times.passes.empty()) break;  // stopped
+    std::vector<strategy::ComputeTimes::Pass> passes = std::move(times.passes);
+    passes.push_back(result.times.passes[0]);
+    times = result.times;  // what is common is that of the largest batch
+    times.passes = std::move(passes);
+  }
+  return times;
 }
 
 }  // namespace syrtos::train

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "syrtos/nn/model.h"
+#include "syrtos/strategy/compute_times.h"
 #include "syrtos/train/job.h"
 #include "syrtos/train/precision.h"
 
@@ -49,12 +50,16 @@ struct ProbeResult {
   double arena_mb = 0;
   std::vector<ProbeGroup> by_operation;  ///< with profile: most time first
   std::vector<ProbeGroup> by_kernel;
-  std::vector<double> item_seconds;  ///< of each kernel in order; they sum to a whole pass
+  strategy::ComputeTimes times;  ///< with profile: what plans and replays are made from
 };
 
 /// Measures whole training steps (forward, backward, update by momentum) on random data: medians
 /// after a warm-up. `should_stop` ends it early with what there is.
 ProbeResult probe_compute(const ProbeOptions& options, const CpuInfo& cpu,
                           const std::function<bool()>& should_stop = {});
+
+/// The times of a network with each of these batch sizes, `options.seconds` each.
+strategy::ComputeTimes probe_times(ProbeOptions options, std::vector<int64_t> batches,
+                                   const CpuInfo& cpu, const std::function<bool()>& should_stop);
 
 }  // namespace syrtos::train

@@ -1,7 +1,10 @@
 #include "syrtos/train/replica.h"
 
+#include <sys/prctl.h>
+
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <thread>
 
 #include "syrtos/base/clock.h"
@@ -16,7 +19,11 @@ namespace {
 
 Floats floats(std::span<float> values) { return {values.data(), values.size()}; }
 
-void pass(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+void pass(double seconds) {
+  // Otherwise a sleep ends up to 50 us late: too much for small kernels.
+  ::prctl(PR_SET_TIMERSLACK, 1UL);
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
 
 }  // namespace
 
@@ -54,7 +61,27 @@ const NetworkReplica::Plan& NetworkReplica::plan(NetworkProgram& program) {
     stage.finishes = part.finishes;
     for (const std::span<float> sums : part.sums) stage.sums.push_back(floats(sums));
   }
+  if (replay_) {
+    std::vector<double> items = replay_->pass_of(program.batch()).items;
+    items.resize(program.program().items().size());
+    for (const graph::Stage& part : made.parts) {
+      made.replayed.push_back(std::accumulate(items.begin() + static_cast<ptrdiff_t>(part.first),
+                                              items.begin() + static_cast<ptrdiff_t>(part.last),
+                                              0.0));
+    }
+  }
   return plans_.emplace(&program.program(), std::move(made)).first->second;
+}
+
+void NetworkReplica::replay(const strategy::ComputeTimes& times, const std::string& network) {
+  const size_t kernels = network_.training().program().items().size();
+  const size_t known = times.passes[0].items.size();
+  if (times.network != network || known != kernels) {
+    fail_request("--replay: expected times of {} ({} kernels), found those of {} ({} kernels)",
+                 network, kernels, times.network, known);
+  }
+  replay_ = times;
+  plans_.clear();
 }
 
 void NetworkReplica::begin(int64_t samples, const ops::Step& step) {
@@ -75,11 +102,8 @@ void NetworkReplica::run(size_t stage) {
   }
   const graph::Stage& part = plan_->parts[stage];
   if (replay_) {
-    const double share =
-        static_cast<double>(program_->batch()) / static_cast<double>(replay_->batch);
-    const double seconds = share * replay_->seconds(part.first, part.last);
     const auto start = Clock::now();
-    pass(seconds);
+    pass(plan_->replayed[stage]);
     const bool forward = program_->program().items()[part.first].phase == graph::Phase::forward;
     (forward ? times_.forward_s : times_.backward_s) += seconds_since(start);
     return;

@@ -6,9 +6,9 @@
 
 #include "syrtos/graph/stages.h"
 #include "syrtos/optim/clip.h"
+#include "syrtos/strategy/compute_times.h"
 #include "syrtos/strategy/replica.h"
 #include "syrtos/train/network.h"
-#include "syrtos/train/replay.h"
 #include "syrtos/train/snapshot.h"
 
 namespace syrtos::train {
@@ -26,8 +26,9 @@ class NetworkReplica final : public strategy::Replica {
   /// The next pass takes so many samples, which the program of that size has been given. With none
   /// its gradient is 0.
   void begin(int64_t samples, const ops::Step& step);
-  /// Passes take the times that were measured elsewhere and compute nothing.
-  void replay(const ReplayTimes& times) { replay_ = times; }
+  /// Passes take the times that were measured elsewhere and compute nothing. Throws RequestError
+  /// when they are of another network.
+  void replay(const strategy::ComputeTimes& times, const std::string& network);
   bool replays() const { return replay_.has_value(); }
 
   const strategy::Layout& layout() const override { return layout_; }
@@ -56,6 +57,7 @@ class NetworkReplica final : public strategy::Replica {
   struct Plan {
     std::vector<graph::Stage> parts;
     std::vector<strategy::Stage> stages;
+    std::vector<double> replayed;  ///< seconds of each, when they are not computed
   };
   const Plan& plan(NetworkProgram& program);
 
@@ -70,7 +72,7 @@ class NetworkReplica final : public strategy::Replica {
   const Plan* plan_ = nullptr;
   ops::Step step_;
   Times times_;
-  std::optional<ReplayTimes> replay_;
+  std::optional<strategy::ComputeTimes> replay_;
 };
 
 }  // namespace syrtos::train

@@ -121,9 +121,7 @@ Task<> TeamWork::begin(Network& network, optim::Optimizer& optimizer, std::vecto
   layout.buckets = strategy::plan_buckets(layout.tensors, bytes);
   replica_.emplace(network, optimizer, std::move(layout), std::move(kept));
   if (!replay_file_.empty()) {
-    const ReplayTimes times = read_replay(replay_file_);
-    check_replay(times, network_name_, network.training().program());
-    replica_->replay(times);
+    replica_->replay(strategy::read_compute_times(replay_file_), network_name_);
   }
   strategy_ = strategy::make_strategy(world_, team_, options_, optimizer_options_, *replica_);
   co_await strategy_->begin();

@@ -34,7 +34,7 @@ class Flow : public SimEvent {
 
  private:
   friend class Network;
-  static constexpr size_t kMostHops = 6;
+  static constexpr size_t kMostHops = 7;
   struct Hop {
     int link;
     uint32_t place;  // among the link's flows

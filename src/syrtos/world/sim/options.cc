@@ -105,6 +105,7 @@ SimOptions completed(SimOptions options) {
   }
   expect(options.message_overhead_bytes >= 0, "messages", "an overhead of 0 bytes or more",
          options.message_overhead_bytes);
+  expect(options.backplane >= 0, "backplane", "a bandwidth of 0 or more", options.backplane);
   check_switches(options);
   check_faults(options);
   return options;

@@ -64,9 +64,14 @@ struct SimOptions {
   std::vector<SimHost> hosts = {};
   std::vector<int> host_of_rank = {};  ///< empty: one rank on each host
   std::vector<SimSwitch> switches = {};
+  /// Bytes/s that can cross between all hosts together; 0: as much as their links let through.
+  double backplane = 0;
   SimFaults faults = {};
   uint64_t seed = 1;
-  bool carry_data = true;  ///< false: sizes only, and work is not run (World::carries_data)
+  /// False: sizes only, and work is not run (World::carries_data). Messages of up to
+  /// kAlwaysCarried bytes carry their data all the same: ranks decide by them.
+  bool carry_data = true;
+  static constexpr size_t kAlwaysCarried = 256;
   double message_overhead_bytes = 0;  ///< that every message adds on its way
 
   // No program hangs: past any of these the run ends with an error on every rank.

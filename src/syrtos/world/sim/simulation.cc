@@ -30,6 +30,10 @@ Simulation::Simulation(SimOptions the_options)
     switches_.push_back({up, down});
   }
   host_of_link_.resize(host_of_link_.size() + 2 * switches_.size(), -1);
+  if (options.backplane > 0) {
+    backplane_ = network.add_link(options.backplane);
+    host_of_link_.push_back(-1);
+  }
 }
 
 double Simulation::latency(int from, int to) const {
@@ -54,6 +58,7 @@ void Simulation::route(Flow& flow, int from, int to) {
   }
   flow.pass(a.up);
   flow.pass(b.down);
+  if (backplane_ >= 0) flow.pass(backplane_);
   if (a.group != b.group) {
     if (a.group >= 0) flow.pass(switch_up(static_cast<size_t>(a.group)));
     if (b.group >= 0) flow.pass(switch_down(static_cast<size_t>(b.group)));

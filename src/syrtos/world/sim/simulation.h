@@ -80,6 +80,7 @@ class Simulation {
   std::vector<int> host_of_link_;  // of a processor's link, otherwise -1
   std::vector<Host> hosts_;
   std::vector<Switch> switches_;
+  int backplane_ = -1;  // link
   std::deque<Channel> channels_;
   std::deque<Parcel> parcels_;
   std::vector<Parcel*> free_parcels_;

@@ -1,0 +1,206 @@
+#include "syrtos/planner/candidates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "syrtos/base/error.h"
+
+namespace syrtos::planner {
+
+using collective::Algorithm;
+using strategy::Exchange;
+using strategy::Sync;
+using strategy::UpdateAt;
+using strategy::Wire;
+
+namespace {
+
+constexpr int64_t kLocalSteps = 8;
+constexpr int64_t kSlack = 3;  // of ssp
+
+int total_slots(const ClusterProfile& cluster) {
+  int slots = 0;
+  for (const HostProfile& host : cluster.hosts) slots += host.slots;
+  return slots;
+}
+
+/// All up to 16; beyond, a few in each doubling.
+std::vector<int> usual_workers(int slots) {
+  std::vector<int> workers;
+  for (int n = 2; n <= std::min(slots, 16); ++n) workers.push_back(n);
+  for (int n = 32; n <= slots; n *= 2) workers.push_back(n);
+  if (slots > 16 && workers.back() != slots) workers.push_back(slots);
+  return workers;
+}
+
+std::vector<Exchange> usual_exchanges(const ClusterProfile& cluster) {
+  std::vector<Exchange> exchanges;
+  for (const Algorithm algorithm :
+       {Algorithm::ring, Algorithm::halving_doubling, Algorithm::tree}) {
+    exchanges.push_back({Exchange::Kind::all_reduce, algorithm, 0});
+  }
+  const bool several = std::any_of(cluster.hosts.begin(), cluster.hosts.end(),
+                                   [](const HostProfile& host) { return host.slots > 1; });
+  if (several && cluster.hosts.size() > 1) {
+    exchanges.push_back({Exchange::Kind::all_reduce, Algorithm::hierarchical, 0});
+  }
+  for (const int servers : {1, 2, 4}) {
+    exchanges.push_back({Exchange::Kind::servers, Algorithm::automatic, servers});
+  }
+  exchanges.push_back({Exchange::Kind::colocated, Algorithm::automatic, 0});
+  return exchanges;
+}
+
+std::vector<Sync> usual_syncs() {
+  return {{Sync::Kind::split, 0},    {Sync::Kind::join, 0},   {Sync::Kind::async, 0},
+          {Sync::Kind::ssp, kSlack}, {Sync::Kind::backup, 1}, {Sync::Kind::local, kLocalSteps}};
+}
+
+bool makes_sense(const Candidate& candidate, const Workload& workload) {
+  try {
+    check(candidate.options, candidate.workers, workload.batch, false);
+  } catch (const RequestError&) {
+    return false;
+  }
+  // More servers than half of the workers are better used as workers.
+  if (candidate.servers() > 1 && candidate.servers() * 2 > candidate.workers) return false;
+  return step_samples(workload, candidate) <= workload.samples;
+}
+
+}  // namespace
+
+std::vector<Candidate> candidates(const SearchSpace& space, const ClusterProfile& cluster,
+                                  const Workload& workload) {
+  std::vector<int> workers = space.workers;
+  std::vector<Exchange> exchanges = space.exchanges;
+  std::vector<Sync> syncs = space.syncs;
+  std::vector<Wire> wires = space.wires;
+  if (workers.empty()) workers = usual_workers(total_slots(cluster));
+  if (exchanges.empty()) exchanges = usual_exchanges(cluster);
+  if (syncs.empty()) syncs = usual_syncs();
+  if (wires.empty()) wires = {{Wire::Kind::f32, 0}, {Wire::Kind::bf16, 0}};
+  std::vector<Candidate> all;
+  for (const int n : workers) {
+    if (n < 2) continue;
+    for (const Exchange& exchange : exchanges) {
+      for (const Sync& sync : syncs) {
+        for (const Wire& wire : wires) {
+          Candidate candidate;
+          candidate.workers = n;
+          candidate.options.exchange = exchange;
+          candidate.options.sync = sync;
+          candidate.options.wire = wire;
+          candidate.options.bucket_mb = space.bucket_mb;
+          candidate.options.update = exchange.has_servers() ? UpdateAt::server : UpdateAt::worker;
+          if (!fits(cluster, candidate) || !makes_sense(candidate, workload)) continue;
+          all.push_back(candidate);
+        }
+      }
+    }
+  }
+  return all;
+}
+
+std::string way_of(const Candidate& candidate) {
+  if (candidate.workers == 1) return "alone";
+  std::string way = to_string(candidate.options.exchange) + " " + to_string(candidate.options.sync);
+  if (candidate.options.wire.kind != Wire::Kind::f32) {
+    way += " " + to_string(candidate.options.wire);
+  }
+  if (candidate.options.bucket_mb > 0) {
+    way += fmt::format(" buckets of {:g} MB", candidate.options.bucket_mb);
+  }
+  return way;
+}
+
+std::string options_of(const Candidate& candidate) {
+  if (candidate.workers == 1) return "";
+  std::string options =
+      fmt::format("--workers {} --exchange {} --sync {}", candidate.workers,
+                  to_string(candidate.options.exchange), to_string(candidate.options.sync));
+  if (candidate.options.wire.kind != Wire::Kind::f32) {
+    options += " --wire " + to_string(candidate.options.wire);
+  }
+  if (candidate.options.bucket_mb > 0) {
+    options += fmt::format(" --bucket-mb {:g}", candidate.options.bucket_mb);
+  }
+  return options;
+}
+
+std::string effect_of(const Candidate& candidate) {
+  if (candidate.workers == 1) return "same result";
+  const bool rounds = candidate.options.wire.kind != Wire::Kind::f32;
+  const auto number = candidate.options.sync.number;
+  switch (candidate.options.sync.kind) {
+    case Sync::Kind::split:
+      return rounds ? "same result, rounded" : "same result";
+    case Sync::Kind::join:
+      return fmt::format("batch x {}", candidate.workers);
+    case Sync::Kind::async:
+      return "stale gradients";
+    case Sync::Kind::ssp:
+      return fmt::format("stale by {} at most", number);
+    case Sync::Kind::backup:
+      return fmt::format("batch x {}", candidate.workers - number);
+    case Sync::Kind::local:
+      return fmt::format("averaged every {}", number);
+  }
+  return "";
+}
+
+double computing_seconds(const Workload& workload, const ClusterProfile& cluster,
+                         const Candidate& candidate) {
+  const auto pass = workload.compute.pass_of(worker_batch(workload, candidate));
+  const bool updates = candidate.options.update == UpdateAt::worker;
+  const double seconds = pass.load_s + pass.seconds + (updates ? workload.compute.update_s : 0);
+  double slowest = cluster.hosts[0].speed;
+  int placed = 0;
+  for (const HostProfile& host : cluster.hosts) {
+    if (placed >= candidate.workers) break;
+    slowest = std::min(slowest, host.speed);
+    placed += host.slots;
+  }
+  return seconds / slowest;
+}
+
+double bound_seconds(const Workload& workload, const ClusterProfile& cluster,
+                     const Candidate& candidate) {
+  const double computing = computing_seconds(workload, cluster, candidate);
+  if (candidate.workers == 1) return computing;
+  double bytes = static_cast<double>(workload.compute.elements()) * sizeof(float);
+  if (candidate.options.wire.kind == Wire::Kind::bf16) bytes /= 2;
+  if (candidate.options.wire.kind == Wire::Kind::threshold) bytes /= 1000;
+  // Hosts with several slots send less over their links: then only computing is certain.
+  int hosts = 0;
+  int placed = 0;
+  for (const HostProfile& host : cluster.hosts) {
+    if (placed >= candidate.workers + candidate.servers()) break;
+    placed += host.slots;
+    ++hosts;
+  }
+  if (hosts < candidate.workers + candidate.servers()) return computing;
+  const collective::LinkSpeed link = link_of(cluster, candidate.workers + candidate.servers());
+  const auto n = static_cast<double>(candidate.workers);
+  double wire = 2 * (n - 1) / n * bytes / link.bytes_per_s;
+  if (candidate.servers() > 0) {
+    const double fastest = cluster.hosts[static_cast<size_t>(candidate.workers)].bandwidth;
+    wire = std::max(1.0, n / candidate.servers()) * bytes / std::max(fastest, link.bytes_per_s);
+    if (candidate.options.sync.tolerates_losses()) wire *= (n - 1) / n;
+  }
+  if (candidate.options.sync.kind == Sync::Kind::local) {
+    wire /= static_cast<double>(candidate.options.sync.number);
+  }
+  return std::max(computing, wire);
+}
+
+double memory_of(const Workload& workload, const Candidate& candidate) {
+  const double pass = workload.compute.pass_of(worker_batch(workload, candidate)).memory;
+  if (pass == 0) return 0;
+  const double weights = static_cast<double>(workload.compute.elements()) * sizeof(float);
+  // A worker that serves keeps its part of the weights, of momentum and of two sums.
+  const bool serves = candidate.options.exchange.kind == Exchange::Kind::colocated;
+  return pass + (serves && candidate.workers > 1 ? 4 * weights / candidate.workers : 0);
+}
+
+}  // namespace syrtos::planner

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "syrtos/planner/simulate.h"
+
+namespace syrtos::planner {
+
+/// What a plan may choose from. Empty: whatever makes sense.
+struct SearchSpace {
+  std::vector<int> workers = {};
+  std::vector<strategy::Exchange> exchanges = {};
+  std::vector<strategy::Sync> syncs = {};
+  std::vector<strategy::Wire> wires = {};
+  double bucket_mb = 0;  ///< 0: chosen from latency and bandwidth
+};
+
+/// Every combination that makes sense and fits on the cluster; training alone is not among them.
+std::vector<Candidate> candidates(const SearchSpace& space, const ClusterProfile& cluster,
+                                  const Workload& workload);
+
+/// "allreduce:ring split", "ps async bf16".
+std::string way_of(const Candidate& candidate);
+/// The options of 'syrtos train' for it.
+std::string options_of(const Candidate& candidate);
+/// What the result is compared with training alone: "same result", "batch x 4", "stale gradients".
+std::string effect_of(const Candidate& candidate);
+
+/// No strategy is faster: the computing of a step, or the bytes that its busiest link carries.
+double bound_seconds(const Workload& workload, const ClusterProfile& cluster,
+                     const Candidate& candidate);
+
+/// Of the slowest worker: load, pass and its own updates.
+double computing_seconds(const Workload& workload, const ClusterProfile& cluster,
+                         const Candidate& candidate);
+
+/// Bytes that the largest rank needs; 0: not known.
+double memory_of(const Workload& workload, const Candidate& candidate);
+
+}  // namespace syrtos::planner

@@ -1,0 +1,328 @@
+#include "syrtos/planner/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/format.h"
+#include "syrtos/planner/reason.h"
+
+namespace syrtos::planner {
+
+using strategy::Exchange;
+using strategy::Sync;
+using strategy::Wire;
+
+namespace {
+
+constexpr double kFewPercent = 0.01;  // what differs by less is taken for equal
+constexpr double kGain = 0.05;
+constexpr size_t kCurves = 4;
+
+Candidate alone() { return {}; }
+
+/// A plan in the making.
+class Planner {
+ public:
+  Planner(const Workload& workload, const ClusterProfile& cluster, const PlanOptions& options)
+      : workload_(workload), cluster_(cluster), options_(options) {
+    plan_.goal = options.goal;
+  }
+
+  Plan make() {
+    plan_.alone = predicted(alone());
+    plan_.alone.speed_up = 1;
+    check_memory();
+    if (plan_.alone_fits) all_.push_back(plan_.alone);
+    search();
+    rank();
+    for (size_t i = 0; i < all_.size() && i < static_cast<size_t>(options_.detailed); ++i) {
+      tell(0.8 + 0.2 * static_cast<double>(i) / options_.detailed, "error bars and reasons");
+      if (stopped()) break;
+      detail(all_[i]);
+    }
+    plan_.ranked = all_;
+    note_fastest();
+    draw();
+    if (options_.what_if && !stopped()) ask_what_if();
+    return std::move(plan_);
+  }
+
+ private:
+  bool stopped() const { return options_.should_stop && options_.should_stop(); }
+  void tell(double share, const std::string& what) const {
+    if (options_.progress) options_.progress(share, what);
+  }
+
+  Prediction predicted(const Candidate& candidate) const {
+    Prediction prediction;
+    prediction.candidate = candidate;
+    prediction.step = simulate(workload_, cluster_, candidate);
+    finish(prediction);
+    return prediction;
+  }
+
+  void finish(Prediction& prediction) const {
+    const Candidate& candidate = prediction.candidate;
+    const auto steps = static_cast<double>(steps_per_epoch(workload_, candidate));
+    prediction.epoch_s = steps * prediction.step.seconds;
+    prediction.low_s = prediction.high_s = prediction.epoch_s;
+    if (plan_.alone.epoch_s > 0) prediction.speed_up = plan_.alone.epoch_s / prediction.epoch_s;
+    prediction.memory = memory_of(workload_, candidate);
+    prediction.hosts = hosts_of(cluster_, candidate);
+  }
+
+  void detail(Prediction& prediction) const {
+    const Bounds bounds = error_bar(workload_, cluster_, prediction.candidate);
+    const auto steps = static_cast<double>(steps_per_epoch(workload_, prediction.candidate));
+    prediction.low_s = std::min(prediction.epoch_s, steps * bounds.low_s);
+    prediction.high_s = std::max(prediction.epoch_s, steps * bounds.high_s);
+    prediction.reason = reason_of(workload_, cluster_, prediction.candidate, prediction.step);
+  }
+
+  bool fits_in_memory(const Candidate& candidate) const {
+    const double needed = memory_of(workload_, candidate);
+    int placed = 0;
+    for (const HostProfile& host : cluster_.hosts) {
+      if (placed >= candidate.workers) break;
+      const int here = std::min(host.slots, candidate.workers - placed);
+      if (host.memory > 0 && needed * here > host.memory) return false;
+      placed += host.slots;
+    }
+    return true;
+  }
+
+  /// Says by how much a network is too large, when no way of distributing it would fit.
+  void check_memory() {
+    plan_.alone_fits = fits_in_memory(alone());
+    all_candidates_ = candidates(options_.space, cluster_, workload_);
+    plan_.considered = static_cast<int>(all_candidates_.size()) + 1;
+    std::erase_if(all_candidates_, [&](const Candidate& c) { return !fits_in_memory(c); });
+    if (plan_.alone_fits || !all_candidates_.empty()) return;
+    const HostProfile& host = cluster_.hosts[0];
+    int64_t batch = workload_.batch;
+    while (batch > 1 && workload_.compute.pass_of(batch).memory > host.memory) batch /= 2;
+    const bool helps = workload_.compute.pass_of(batch).memory <= host.memory;
+    fail_request("{} with a batch of {} needs {} per worker, {} more than the {} of {}: {}",
+                 workload_.compute.network, workload_.batch, format_bytes(plan_.alone.memory),
+                 format_bytes(plan_.alone.memory - host.memory), format_bytes(host.memory),
+                 host.name,
+                 helps ? fmt::format("a batch of {} per worker would fit: use --batch {}, or split "
+                                     "over {} workers or more",
+                                     batch, batch, (workload_.batch + batch - 1) / batch)
+                       : "not even a batch of 1 would fit");
+  }
+
+  /// The most promising first, so that what comes late need not be simulated: its bound alone is
+  /// slower than what is known.
+  void search() {
+    struct Open {
+      Candidate candidate;
+      double bound;  // of an epoch
+    };
+    std::vector<Open> open;
+    for (const Candidate& candidate : all_candidates_) {
+      const auto steps = static_cast<double>(steps_per_epoch(workload_, candidate));
+      open.push_back({candidate, steps * bound_seconds(workload_, cluster_, candidate)});
+    }
+    std::stable_sort(open.begin(), open.end(),
+                     [](const Open& a, const Open& b) { return a.bound < b.bound; });
+    // Bounds of the ways that a reader compares are close; far beyond the best nobody looks.
+    constexpr double kFar = 2;
+    double best = plan_.alone.epoch_s;
+    double left = options_.messages;
+    for (size_t i = 0; i < open.size(); ++i) {
+      tell(0.8 * static_cast<double>(i) / static_cast<double>(open.size()),
+           fmt::format("{} workers, {}", open[i].candidate.workers, way_of(open[i].candidate)));
+      if (stopped()) break;
+      if (open[i].bound > kFar * best) continue;
+      const double messages = messages_of(workload_, cluster_, open[i].candidate);
+      if (messages > left) continue;
+      left -= messages;
+      all_.push_back(predicted(open[i].candidate));
+      ++plan_.simulated;
+      best = std::min(best, all_.back().epoch_s);
+    }
+  }
+
+  double score(const Prediction& prediction) const {
+    if (options_.goal == Goal::cost) return prediction.cost();
+    const bool wasteful = options_.goal == Goal::efficiency && prediction.efficiency() < kEfficient;
+    return wasteful ? 1e6 * prediction.epoch_s : prediction.epoch_s;
+  }
+
+  /// Among equals: fewer hosts, the same result as alone, nothing rounded, no servers.
+  static int complexity(const Prediction& prediction) {
+    const strategy::Options& options = prediction.candidate.options;
+    if (prediction.candidate.workers == 1) return 0;
+    int points = 16 * prediction.hosts;
+    if (options.sync.kind == Sync::Kind::join) points += 2;
+    if (options.sync.kind == Sync::Kind::local || options.sync.kind == Sync::Kind::ssp ||
+        options.sync.kind == Sync::Kind::async || options.sync.kind == Sync::Kind::backup) {
+      points += 6;
+    }
+    if (options.wire.kind != Wire::Kind::f32) points += 3;
+    if (options.exchange.has_servers()) points += 1;
+    return points;
+  }
+
+  void rank() {
+    double least = std::numeric_limits<double>::infinity();
+    for (const Prediction& prediction : all_) least = std::min(least, score(prediction));
+    const auto level = [&](const Prediction& prediction) {
+      return static_cast<int64_t>(std::log(score(prediction) / least) / kFewPercent);
+    };
+    std::stable_sort(all_.begin(), all_.end(), [&](const Prediction& a, const Prediction& b) {
+      const int64_t left = level(a);
+      const int64_t right = level(b);
+      if (left != right) return left < right;
+      if (complexity(a) != complexity(b)) return complexity(a) < complexity(b);
+      return score(a) < score(b);
+    });
+  }
+
+  void note_fastest() {
+    std::map<int, const Prediction*> best;
+    for (const Prediction& prediction : plan_.ranked) {
+      const Prediction*& known = best[prediction.candidate.workers];
+      if (known == nullptr || prediction.epoch_s < known->epoch_s) known = &prediction;
+    }
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& [workers, prediction] : best) {
+      plan_.fastest.push_back(*prediction);
+      least = std::min(least, prediction->epoch_s);
+    }
+    for (const Prediction& prediction : plan_.fastest) {
+      plan_.gain_ends_at = prediction.candidate.workers;
+      if (prediction.epoch_s <= (1 + kGain) * least) break;
+    }
+  }
+
+  /// The best few ways, each with every number of workers that was simulated.
+  void draw() {
+    std::vector<std::string> ways;
+    for (const Prediction& prediction : plan_.ranked) {
+      const std::string way = way_of(prediction.candidate);
+      if (prediction.candidate.workers == 1 || ways.size() == kCurves) continue;
+      if (std::find(ways.begin(), ways.end(), way) == ways.end()) ways.push_back(way);
+    }
+    for (const std::string& way : ways) {
+      Curve curve{way, {plan_.alone}};
+      for (const Prediction& prediction : plan_.ranked) {
+        if (way_of(prediction.candidate) == way) curve.points.push_back(prediction);
+      }
+      std::sort(curve.points.begin(), curve.points.end(),
+                [](const Prediction& a, const Prediction& b) {
+                  return a.candidate.workers < b.candidate.workers;
+                });
+      for (Prediction& point : curve.points) {
+        if (point.low_s == point.high_s && !stopped()) detail(point);
+      }
+      plan_.curves.push_back(std::move(curve));
+    }
+  }
+
+  /// The same search over the ways that came out best, in another cluster or with another job.
+  void ask_what_if() {
+    SearchSpace space = options_.space;
+    space.exchanges.clear();
+    space.syncs.clear();
+    for (size_t i = 0; i < plan_.ranked.size() && i < 12; ++i) {
+      const Candidate& candidate = plan_.ranked[i].candidate;
+      if (candidate.workers == 1) continue;
+      const auto same_exchange = [&](const Exchange& e) {
+        return to_string(e) == to_string(candidate.options.exchange);
+      };
+      const auto same_sync = [&](const Sync& s) {
+        return to_string(s) == to_string(candidate.options.sync);
+      };
+      if (std::none_of(space.exchanges.begin(), space.exchanges.end(), same_exchange)) {
+        space.exchanges.push_back(candidate.options.exchange);
+      }
+      if (std::none_of(space.syncs.begin(), space.syncs.end(), same_sync)) {
+        space.syncs.push_back(candidate.options.sync);
+      }
+    }
+    if (space.exchanges.empty()) space = options_.space;
+    PlanOptions again = options_;
+    again.space = space;
+    again.what_if = false;
+    again.detailed = 0;
+    again.messages = options_.messages / 8;
+    again.progress = {};
+    const auto ask = [&](const std::string& what, const Workload& workload,
+                         const ClusterProfile& cluster, const PlanOptions& options) {
+      tell(0.95, "what if: " + what);
+      if (stopped()) return;
+      const Plan other = make_plan(workload, cluster, options);
+      const double gain = plan_.best().epoch_s / other.best().epoch_s;
+      plan_.what_ifs.push_back({what, other.best(), gain});
+    };
+    ClusterProfile cluster = cluster_;
+    for (HostProfile& host : cluster.hosts) host.bandwidth *= 10;
+    cluster.all_at_once *= 10;
+    ask("the network were 10 times faster", workload_, cluster, again);
+    cluster = cluster_;
+    for (HostProfile& host : cluster.hosts) host.latency /= 2;
+    ask("latency were half", workload_, cluster, again);
+    cluster = cluster_;
+    for (HostProfile& host : cluster.hosts) host.speed *= 2;
+    ask("hosts computed twice as fast", workload_, cluster, again);
+    Workload workload = workload_;
+    workload.batch *= 2;
+    if (workload.batch <= workload.samples)
+      ask("the batch were twice as large", workload, cluster_, again);
+    PlanOptions rounded = again;
+    rounded.space.wires = {{Wire::Kind::bf16, 0}};
+    ask("bf16 were on the wire", workload_, cluster_, rounded);
+    std::stable_sort(plan_.what_ifs.begin(), plan_.what_ifs.end(),
+                     [](const WhatIf& a, const WhatIf& b) { return a.gain > b.gain; });
+  }
+
+  const Workload& workload_;
+  const ClusterProfile& cluster_;
+  const PlanOptions& options_;
+  std::vector<Candidate> all_candidates_;
+  std::vector<Prediction> all_;
+  Plan plan_;
+};
+
+}  // namespace
+
+Goal parse_goal(std::string_view text) {
+  for (const Goal goal : {Goal::time, Goal::cost, Goal::efficiency}) {
+    if (text == to_string(goal)) return goal;
+  }
+  fail_request("--goal: expected time, cost or efficiency, found '{}'{}", text,
+               suggestion(text, {"time", "cost", "efficiency"}));
+}
+
+const char* to_string(Goal goal) {
+  switch (goal) {
+    case Goal::time:
+      return "time";
+    case Goal::cost:
+      return "cost";
+    case Goal::efficiency:
+      return "efficiency";
+  }
+  return "?";
+}
+
+const Prediction& Plan::best_same_result() const {
+  for (const Prediction& prediction : ranked) {
+    if (effect_of(prediction.candidate) == "same result") return prediction;
+  }
+  return alone;
+}
+
+Plan make_plan(const Workload& workload, const ClusterProfile& cluster,
+               const PlanOptions& options) {
+  return Planner(workload, cluster, options).make();
+}
+
+}  // namespace syrtos::planner

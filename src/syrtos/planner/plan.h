@@ -1,0 +1,81 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "syrtos/planner/candidates.h"
+
+namespace syrtos::planner {
+
+/// What is best: the shortest epoch, the fewest host-seconds of an epoch, or the shortest epoch
+/// that still uses its hosts well.
+enum class Goal { time, cost, efficiency };
+Goal parse_goal(std::string_view text);
+const char* to_string(Goal goal);
+
+/// A candidate with what is expected of it. Seconds.
+struct Prediction {
+  Candidate candidate = {};
+  StepCost step = {};
+  double epoch_s = 0;
+  double low_s = 0;  ///< of an epoch, as far as the profiles are uncertain
+  double high_s = 0;
+  double speed_up = 0;  ///< against training alone on the first host
+  double memory = 0;    ///< bytes of the largest worker; 0: not known
+  std::string reason = {};
+
+  int hosts = 1;  ///< that it keeps busy
+  double efficiency() const { return speed_up / hosts; }
+  double cost() const { return epoch_s * hosts; }
+};
+
+/// Speed-up over the number of workers for one way.
+struct Curve {
+  std::string name;
+  std::vector<Prediction> points;
+};
+
+/// What would be gained if something were different.
+struct WhatIf {
+  std::string what;
+  Prediction best;
+  double gain = 1;  ///< by what factor an epoch is shorter
+};
+
+struct Plan {
+  Goal goal = Goal::time;
+  Prediction alone;
+  bool alone_fits = true;           ///< in the first host's memory
+  std::vector<Prediction> ranked;   ///< best first; training alone is among them
+  std::vector<Prediction> fastest;  ///< for each number of workers
+  std::vector<Curve> curves;        ///< of the best few ways
+  int gain_ends_at = 1;             ///< workers beyond which an epoch gets less than 5 % shorter
+  std::vector<WhatIf> what_ifs;     ///< largest gain first
+  int considered = 0;
+  int simulated = 0;
+
+  const Prediction& best() const { return ranked.front(); }
+  /// The best that gives the same weights as training alone; there is always one: alone.
+  const Prediction& best_same_result() const;
+};
+
+struct PlanOptions {
+  SearchSpace space = {};
+  Goal goal = Goal::time;
+  bool what_if = false;
+  int detailed = 8;  ///< ranks that get an error bar and a reason
+  /// Messages to simulate at most; beyond, candidates are left out, least promising first.
+  double messages = 50e6;
+  std::function<void(double share, const std::string& what)> progress = {};
+  std::function<bool()> should_stop = {};
+};
+
+/// Throws RequestError when nothing fits. Stopped early, it has what there is.
+Plan make_plan(const Workload& workload, const ClusterProfile& cluster, const PlanOptions& options);
+
+/// Share of a host that its computing must have for Goal::efficiency.
+constexpr double kEfficient = 0.7;
+
+}  // namespace syrtos::planner

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+#include "syrtos/planner/candidates.h"
+
+namespace syrtos::planner {
+
+/// Seconds of a step.
+struct Bounds {
+  double low_s = 0;
+  double high_s = 0;
+};
+
+/// How long a step takes if everything that was measured is a little better, or worse, than it was:
+/// bandwidth and latency by the cluster's spread, computing by its jitter.
+Bounds error_bar(const Workload& workload, const ClusterProfile& cluster,
+                 const Candidate& candidate);
+
+/// What a step's time comes from, in one line: found by taking one thing away at a time and
+/// simulating again.
+std::string reason_of(const Workload& workload, const ClusterProfile& cluster,
+                      const Candidate& candidate, const StepCost& step);
+
+/// Hosts that have a rank of it.
+int hosts_of(const ClusterProfile& cluster, const Candidate& candidate);
+
+}  // namespace syrtos::planner

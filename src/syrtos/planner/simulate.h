@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "syrtos/planner/cluster_profile.h"
+#include "syrtos/strategy/compute_times.h"
+#include "syrtos/strategy/options.h"
+#include "syrtos/strategy/strategy.h"
+
+namespace syrtos::planner {
+
+/// What is to be trained.
+struct Workload {
+  strategy::ComputeTimes compute;
+  int64_t batch = 0;    ///< as --batch says: of each worker, or of all together with split
+  int64_t samples = 0;  ///< of an epoch
+  /// Computing is slept, not done: it takes no cores and never varies (train --replay).
+  bool replayed = false;
+};
+
+/// One way to distribute it.
+struct Candidate {
+  int workers = 1;
+  strategy::Options options;
+
+  int servers() const {  ///< of their own
+    return options.exchange.kind == strategy::Exchange::Kind::servers ? options.exchange.servers
+                                                                      : 0;
+  }
+};
+
+/// Samples that one worker takes in a step: the largest share.
+int64_t worker_batch(const Workload& workload, const Candidate& candidate);
+/// Samples that all take in a step.
+int64_t step_samples(const Workload& workload, const Candidate& candidate);
+int64_t steps_per_epoch(const Workload& workload, const Candidate& candidate);
+
+/// What the simulated steps came to, per step, once they follow each other evenly. Seconds.
+struct StepCost {
+  double seconds = 0;
+  double computing = 0;     ///< of the slowest worker: load, pass and update
+  double wire_bytes = 0;    ///< of the busiest direction of a host's link
+  double wire_seconds = 0;  ///< that these bytes need there at least
+  double messages = 0;      ///< of all ranks
+};
+
+/// Runs the strategy itself on a simulated cluster, with sizes and times only. Workers, then
+/// servers, fill the slots of one host after the other.
+StepCost simulate(const Workload& workload, const ClusterProfile& cluster,
+                  const Candidate& candidate, uint64_t seed = 1);
+
+/// Messages that simulate() has to follow: what it costs.
+double messages_of(const Workload& workload, const ClusterProfile& cluster,
+                   const Candidate& candidate);
+
+/// Slots, and hosts, that a candidate needs.
+bool fits(const ClusterProfile& cluster, const Candidate& candidate);
+
+/// The link that buckets and algorithms are chosen for, as workers would measure it at start: the
+/// slowest of the hosts they are on.
+collective::LinkSpeed link_of(const ClusterProfile& cluster, int ranks);
+
+/// The bytes that buckets of this candidate have at most.
+size_t bucket_bytes(const ClusterProfile& cluster, const Candidate& candidate);
+
+}  // namespace syrtos::planner

@@ -1,0 +1,178 @@
+#include "syrtos/report/plan_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "syrtos/base/format.h"
+#include "syrtos/planner/units.h"
+
+namespace syrtos::report {
+
+using nlohmann::json;
+using planner::ClusterProfile;
+using planner::Plan;
+using planner::Prediction;
+using planner::Workload;
+
+namespace {
+
+std::string command_of(const Prediction& prediction, const std::string& command) {
+  const std::string options = options_of(prediction.candidate);
+  return options.empty() ? command : command + " " + options;
+}
+
+/// "1:20 min (1:15 to 1:31 min)", as seconds where that is shorter.
+std::string epoch_text(const Prediction& prediction) {
+  std::string text = format_duration(prediction.epoch_s);
+  if (prediction.high_s > prediction.low_s) {
+    const double off = std::max(prediction.high_s / prediction.epoch_s - 1,
+                                1 - prediction.low_s / prediction.epoch_s);
+    text += fmt::format(" ±{:.0f} %", std::max(1.0, 100 * off));
+  }
+  return text;
+}
+
+std::string verdict(const Plan& plan, const std::string& command) {
+  const Prediction& best = plan.best();
+  std::string text;
+  if (best.candidate.workers == 1) {
+    const bool tried = plan.simulated > 0;
+    double other = 0;
+    for (const Prediction& prediction : plan.ranked) {
+      if (prediction.candidate.workers > 1) other = std::max(other, prediction.speed_up);
+    }
+    text +=
+        plan.goal == planner::Goal::time
+            ? fmt::format(
+                  "Do not distribute this: one host is fastest{}.\n",
+                  tried ? fmt::format(" (the best other way: {:.2f} times its speed)", other) : "")
+            : fmt::format("Train on one host: that is best for --goal {}.\n", to_string(plan.goal));
+    text += fmt::format("  {}\n", command_of(best, command));
+    return text;
+  }
+  text += fmt::format("Distribute over {} workers: {:.1f} times as fast as one host ({}).\n",
+                      best.candidate.workers, best.speed_up, effect_of(best.candidate));
+  text += fmt::format("  {}\n", command_of(best, command));
+  const Prediction& same = plan.best_same_result();
+  if (effect_of(best.candidate) != "same result") {
+    text += same.candidate.workers == 1
+                ? "With the same result as training alone nothing is faster than one host.\n"
+                : fmt::format(
+                      "With the same result as training alone: {} workers, {:.1f} times as fast.\n"
+                      "  {}\n",
+                      same.candidate.workers, same.speed_up, command_of(same, command));
+  }
+  text += fmt::format("The gain ends at {} worker{}: more make an epoch less than 5 % shorter.\n",
+                      plan.gain_ends_at, plan.gain_ends_at == 1 ? "" : "s");
+  return text;
+}
+
+std::string table(const Plan& plan, size_t rows) {
+  std::string text = fmt::format("{:>7}  {:<36} {:>9}  {:<18} {:>8}  {:>8}  {}\n", "workers", "way",
+                                 "step", "epoch", "speed-up", "memory", "result; why");
+  for (size_t i = 0; i < plan.ranked.size() && i < rows; ++i) {
+    const Prediction& p = plan.ranked[i];
+    text += fmt::format(
+        "{:>7}  {:<36} {:>9}  {:<18} {:>8.2f}  {:>8}  {}\n", p.candidate.workers,
+        way_of(p.candidate), planner::format_short_time(p.step.seconds), epoch_text(p), p.speed_up,
+        p.memory > 0 ? format_bytes(p.memory) : "-",
+        p.reason.empty() ? effect_of(p.candidate) : effect_of(p.candidate) + "; " + p.reason);
+  }
+  return text;
+}
+
+json to_json(const Prediction& p, const std::string& command) {
+  return {{"workers", p.candidate.workers},
+          {"servers", p.candidate.servers()},
+          {"exchange", to_string(p.candidate.options.exchange)},
+          {"sync", to_string(p.candidate.options.sync)},
+          {"wire", to_string(p.candidate.options.wire)},
+          {"bucket_mb", p.candidate.options.bucket_mb},
+          {"step", p.step.seconds},
+          {"computing", p.step.computing},
+          {"wire_bytes", p.step.wire_bytes},
+          {"messages", p.step.messages},
+          {"epoch", p.epoch_s},
+          {"epoch_low", p.low_s},
+          {"epoch_high", p.high_s},
+          {"speed_up", p.speed_up},
+          {"efficiency", p.efficiency()},
+          {"hosts", p.hosts},
+          {"memory", p.memory},
+          {"result", effect_of(p.candidate)},
+          {"reason", p.reason},
+          {"command", command_of(p, command)}};
+}
+
+}  // namespace
+
+std::string cluster_text(const ClusterProfile& cluster) {
+  const auto [slow, fast] =
+      std::minmax_element(cluster.hosts.begin(), cluster.hosts.end(),
+                          [](const auto& a, const auto& b) { return a.bandwidth < b.bandwidth; });
+  if (cluster.hosts.size() == 1) {
+    return fmt::format("one host with {} slot{}", cluster.hosts[0].slots,
+                       cluster.hosts[0].slots == 1 ? "" : "s");
+  }
+  const std::string from = planner::format_bandwidth(slow->bandwidth);
+  const std::string to = planner::format_bandwidth(fast->bandwidth);
+  return fmt::format("{} hosts at {}, {}", cluster.hosts.size(),
+                     from == to ? to : from + " to " + to,
+                     planner::format_short_time(cluster.hosts[0].latency));
+}
+
+std::string plan_text(const Plan& plan, const Workload& workload, const ClusterProfile& cluster,
+                      const std::string& command, size_t rows) {
+  std::string text = fmt::format(
+      "{}: {} parameters, batch {}, {} samples an epoch; {}\n", workload.compute.network,
+      format_count(static_cast<int64_t>(workload.compute.elements())), workload.batch,
+      format_count(workload.samples), cluster_text(cluster));
+  text += fmt::format("one host: {} a step, {} an epoch{}\n\n",
+                      planner::format_short_time(plan.alone.step.seconds),
+                      format_duration(plan.alone.epoch_s),
+                      plan.alone_fits ? "" : ", but it does not fit in its memory");
+  text += verdict(plan, command) + "\n" + table(plan, rows);
+  if (plan.ranked.size() > rows) {
+    text += fmt::format("{:>7}  and {} more ({} ways considered, {} simulated; --top N, --json)\n",
+                        "", plan.ranked.size() - rows, plan.considered, plan.simulated);
+  }
+  if (!plan.what_ifs.empty()) text += "\nWhat would help, best first:\n";
+  for (const planner::WhatIf& what_if : plan.what_ifs) {
+    const Prediction& best = what_if.best;
+    text += fmt::format(
+        "  if {:<36} {:.2f} times as fast: {} an epoch with {}\n", what_if.what + ":", what_if.gain,
+        format_duration(best.epoch_s),
+        best.candidate.workers == 1
+            ? "one host"
+            : fmt::format("{} workers, {}", best.candidate.workers, way_of(best.candidate)));
+  }
+  return text;
+}
+
+json plan_json(const Plan& plan, const Workload& workload, const ClusterProfile& cluster,
+               const std::string& command) {
+  json ranked = json::array();
+  for (const Prediction& prediction : plan.ranked) ranked.push_back(to_json(prediction, command));
+  json what_ifs = json::array();
+  for (const planner::WhatIf& what_if : plan.what_ifs) {
+    what_ifs.push_back(
+        {{"what", what_if.what}, {"gain", what_if.gain}, {"best", to_json(what_if.best, command)}});
+  }
+  return {{"network", workload.compute.network},
+          {"parameters", workload.compute.elements()},
+          {"batch", workload.batch},
+          {"samples", workload.samples},
+          {"cluster", cluster_text(cluster)},
+          {"goal", to_string(plan.goal)},
+          {"distribute", plan.best().candidate.workers > 1},
+          {"gain_ends_at", plan.gain_ends_at},
+          {"alone", to_json(plan.alone, command)},
+          {"best_same_result", to_json(plan.best_same_result(), command)},
+          {"considered", plan.considered},
+          {"simulated", plan.simulated},
+          {"ranked", ranked},
+          {"what_if", what_ifs}};
+}
+
+}  // namespace syrtos::report

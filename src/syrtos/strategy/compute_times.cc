@@ -1,0 +1,241 @@
+#include "syrtos/strategy/compute_times.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/files.h"
+
+namespace syrtos::strategy {
+
+using nlohmann::json;
+using Pass = ComputeTimes::Pass;
+
+namespace {
+
+constexpr size_t kLine = 16;  // elements: tensors begin on cache lines, as in graph::Parameters
+constexpr double kForwardShare = 1.0 / 3;
+
+/// On the line through two passes.
+double between(double a, double b, double share) { return std::max(0.0, a + (b - a) * share); }
+
+std::vector<double> between(const std::vector<double>& a, const std::vector<double>& b,
+                            double share) {
+  std::vector<double> result(std::min(a.size(), b.size()));
+  for (size_t i = 0; i < result.size(); ++i) result[i] = between(a[i], b[i], share);
+  return result;
+}
+
+Pass on_line(const Pass& a, const Pass& b, int64_t batch) {
+  const double share =
+      static_cast<double>(batch - a.batch) / static_cast<double>(b.batch - a.batch);
+  Pass pass;
+  pass.batch = batch;
+  // Below the smallest measured batch a pass takes no less than its part of it.
+  const double least = a.seconds * std::min(1.0, static_cast<double>(batch) / a.batch);
+  pass.seconds = std::max(between(a.seconds, b.seconds, share), least);
+  pass.needed = between(a.needed, b.needed, share);
+  pass.ready = between(a.ready, b.ready, share);
+  pass.items = between(a.items, b.items, share);
+  pass.load_s = between(a.load_s, b.load_s, share);
+  pass.memory = between(a.memory, b.memory, share);
+  const double end =
+      pass.ready.empty() ? 0 : *std::max_element(pass.ready.begin(), pass.ready.end());
+  if (end > 0 && end < pass.seconds * 0.5) {  // the lines of moments ran below 0
+    for (double& at : pass.needed) at *= pass.seconds / end;
+    for (double& at : pass.ready) at *= pass.seconds / end;
+  }
+  return pass;
+}
+
+/// With one measured batch size computing is taken for proportional to it.
+Pass scaled(const Pass& known, int64_t batch) {
+  const double factor = static_cast<double>(batch) / static_cast<double>(known.batch);
+  Pass pass = known;
+  pass.batch = batch;
+  for (std::vector<double>* times : {&pass.needed, &pass.ready, &pass.items}) {
+    for (double& seconds : *times) seconds *= factor;
+  }
+  pass.seconds *= factor;
+  pass.load_s *= factor;
+  return pass;
+}
+
+/// Layers of equal times: what is assumed of a network that was not measured.
+void assume_moments(Pass& pass, size_t tensors) {
+  const double forward = kForwardShare * pass.seconds;
+  const double count = static_cast<double>(tensors);
+  for (size_t i = 0; i < tensors; ++i) {
+    const double from_end = static_cast<double>(i);
+    pass.needed.push_back(forward * (count - 1 - from_end) / count);
+    pass.ready.push_back(forward + (pass.seconds - forward) * (from_end + 1) / count);
+  }
+}
+
+class Reader {
+ public:
+  explicit Reader(std::string file) : file_(std::move(file)) {}
+
+  ComputeTimes read(const json& text) const {
+    ComputeTimes times;
+    times.network = text.at("network");
+    times.precision = text.value("precision", "");
+    times.threads = text.value("threads", 0);
+    times.update_s = seconds(text.value("update", 0.0), "update");
+    times.jitter = text.value("jitter", 0.0);
+    expect(times.jitter >= 0 && times.jitter < 1, "jitter", "0 to below 1", times.jitter);
+    if (text.contains("tensors")) {
+      times.tensors = text.at("tensors").get<std::vector<size_t>>();
+    } else {
+      times.tensors.push_back(text.at("parameters").get<size_t>());
+    }
+    expect(times.elements() >= 1 && times.elements() < (size_t{1} << 40), "tensors",
+           "1 parameter or more", static_cast<double>(times.elements()));
+    for (const json& pass : text.at("passes")) times.passes.push_back(read_pass(pass, times));
+    expect(!times.passes.empty(), "passes", "one or more", 0);
+    std::sort(times.passes.begin(), times.passes.end(),
+              [](const Pass& a, const Pass& b) { return a.batch < b.batch; });
+    for (size_t i = 1; i < times.passes.size(); ++i) {
+      expect(times.passes[i].batch != times.passes[i - 1].batch, "passes", "each batch size once",
+             static_cast<double>(times.passes[i].batch));
+    }
+    return times;
+  }
+
+ private:
+  Pass read_pass(const json& text, const ComputeTimes& times) const {
+    Pass pass;
+    pass.batch = text.at("batch");
+    expect(pass.batch >= 1, "batch", "1 or more", static_cast<double>(pass.batch));
+    pass.seconds = seconds(text.at("seconds"), "seconds");
+    expect(pass.seconds > 0, "seconds", "more than 0", pass.seconds);
+    pass.load_s = seconds(text.value("load", 0.0), "load");
+    pass.memory = text.value("memory", 0.0);
+    pass.items = list(text, "items");
+    pass.needed = list(text, "needed");
+    pass.ready = list(text, "ready");
+    if (pass.ready.empty() && pass.needed.empty()) assume_moments(pass, times.tensors.size());
+    for (const auto* moments : {&pass.needed, &pass.ready}) {
+      expect(moments->size() == times.tensors.size(), "needed and ready",
+             "a moment for each tensor", static_cast<double>(moments->size()));
+    }
+    return pass;
+  }
+
+  std::vector<double> list(const json& text, const char* key) const {
+    if (!text.contains(key)) return {};
+    auto values = text.at(key).get<std::vector<double>>();
+    for (const double value : values) seconds(value, key);
+    return values;
+  }
+
+  double seconds(double value, const char* key) const {
+    expect(std::isfinite(value) && value >= 0 && value <= 36000, key, "seconds", value);
+    return value;
+  }
+
+  void expect(bool good, const char* key, const char* expected, double found) const {
+    if (!good) fail_request("{}: {}: expected {}, found {}", file_, key, expected, found);
+  }
+
+  std::string file_;
+};
+
+}  // namespace
+
+size_t ComputeTimes::elements() const {
+  return std::accumulate(tensors.begin(), tensors.end(), size_t{0});
+}
+
+Pass ComputeTimes::pass_of(int64_t batch) const {
+  SYRTOS_CHECK(!passes.empty());
+  const auto exact = std::find_if(passes.begin(), passes.end(),
+                                  [&](const Pass& pass) { return pass.batch == batch; });
+  if (exact != passes.end()) return *exact;
+  if (passes.size() == 1) return scaled(passes[0], batch);
+  size_t upper = 1;
+  while (upper + 1 < passes.size() && passes[upper].batch < batch) ++upper;
+  return on_line(passes[upper - 1], passes[upper], batch);
+}
+
+ComputeTimes read_compute_times(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  if (!stream) {
+    fail_request("cannot read {}: make it with 'syrtos probe compute --network NAME --times {}'",
+                 file.string(), file.string());
+  }
+  try {
+    return Reader(file.string()).read(json::parse(stream));
+  } catch (const json::exception& error) {
+    fail_request("{} is not a file of computing times: {}", file.string(), error.what());
+  }
+}
+
+void write_compute_times(const std::filesystem::path& file, const ComputeTimes& times) {
+  json passes = json::array();
+  for (const Pass& pass : times.passes) {
+    passes.push_back({{"batch", pass.batch},
+                      {"seconds", pass.seconds},
+                      {"load", pass.load_s},
+                      {"memory", pass.memory},
+                      {"needed", pass.needed},
+                      {"ready", pass.ready},
+                      {"items", pass.items}});
+  }
+  const json text = {{"network", times.network}, {"precision", times.precision},
+                     {"threads", times.threads}, {"tensors", times.tensors},
+                     {"update", times.update_s}, {"jitter", times.jitter},
+                     {"passes", passes}};
+  AtomicFile out(file);
+  out.write(text.dump() + "\n");
+  out.commit();
+}
+
+std::vector<optim::Segment> segments_of(const ComputeTimes& times) {
+  std::vector<optim::Segment> segments;
+  size_t offset = 0;
+  for (const size_t elements : times.tensors) {
+    segments.push_back({offset, elements, 1, 1});
+    offset += (elements + kLine - 1) / kLine * kLine;
+  }
+  return segments;
+}
+
+std::vector<Stage> stages_of(const Pass& pass, const Layout& layout) {
+  struct Moments {
+    double needed = std::numeric_limits<double>::infinity();
+    double ready = 0;
+  };
+  std::vector<Moments> buckets;
+  std::vector<double> cuts{0, pass.seconds};
+  for (const Bucket& bucket : layout.buckets) {
+    Moments& moments = buckets.emplace_back();
+    for (auto tensor = static_cast<size_t>(bucket.first_tensor);
+         tensor < static_cast<size_t>(bucket.last_tensor); ++tensor) {
+      moments.needed = std::min(moments.needed, pass.needed[tensor]);
+      moments.ready = std::max(moments.ready, std::min(pass.ready[tensor], pass.seconds));
+    }
+    if (moments.ready <= 0) moments.ready = pass.seconds;
+    if (moments.needed >= moments.ready) moments.needed = 0;
+    cuts.push_back(moments.needed);
+    cuts.push_back(moments.ready);
+  }
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  std::vector<Stage> stages;
+  for (size_t i = 0; i + 1 < cuts.size(); ++i) {
+    Stage& stage = stages.emplace_back();
+    stage.seconds = cuts[i + 1] - cuts[i];
+    for (size_t b = 0; b < buckets.size(); ++b) {
+      if (buckets[b].needed == cuts[i]) stage.needs.push_back(static_cast<int>(b));
+      if (buckets[b].ready == cuts[i + 1]) stage.finishes.push_back(static_cast<int>(b));
+    }
+  }
+  return stages;
+}
+
+}  // namespace syrtos::strategy

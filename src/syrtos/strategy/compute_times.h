@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "syrtos/optim/optimizer.h"
+#include "syrtos/strategy/layout.h"
+#include "syrtos/strategy/replica.h"
+
+namespace syrtos::strategy {
+
+/// How long a network computes, without the network: what passes that are replayed (--replay) or
+/// simulated (plans) are made of. Measured by 'syrtos probe compute --times FILE'.
+struct ComputeTimes {
+  /// A pass with one batch size. Seconds.
+  struct Pass {
+    int64_t batch = 0;
+    double seconds = 0;          ///< of all of it, forward and backward
+    std::vector<double> needed;  ///< since its start, when a tensor's weights are first read
+    std::vector<double> ready;   ///< and when its gradient is final
+    std::vector<double> items;   ///< of each kernel; empty: not measured
+    double load_s = 0;           ///< waiting for data before it
+    double memory = 0;           ///< bytes that training with it needs; 0: not known
+  };
+
+  std::string network;
+  std::string precision;
+  int64_t threads = 0;
+  std::vector<size_t> tensors;  ///< elements of each, in the order of the arenas
+  double update_s = 0;          ///< of all weights
+  double jitter = 0;            ///< relative standard deviation of a step
+  std::vector<Pass> passes;     ///< by batch size
+
+  size_t elements() const;
+  /// Between measured batch sizes, and beyond them, times lie on straight lines.
+  Pass pass_of(int64_t batch) const;
+};
+
+/// Throws RequestError. A file made by hand needs network, "parameters" (or "tensors") and a pass
+/// with batch and seconds; a third of a pass is then taken for forward.
+ComputeTimes read_compute_times(const std::filesystem::path& file);
+void write_compute_times(const std::filesystem::path& file, const ComputeTimes& times);
+
+/// Tensors as they lie in the arenas.
+std::vector<optim::Segment> segments_of(const ComputeTimes& times);
+
+/// The pass as a strategy sees it: cut where a bucket is needed first or becomes final.
+std::vector<Stage> stages_of(const ComputeTimes::Pass& pass, const Layout& layout);
+
+}  // namespace syrtos::strategy
