@@ -131,21 +131,23 @@ class Planner {
     }
     std::stable_sort(open.begin(), open.end(),
                      [](const Open& a, const Open& b) { return a.bound < b.bound; });
-    // Bounds of the ways that a reader compares are close; far beyond the best nobody looks.
-    constexpr double kFar = 2;
-    double best = plan_.alone.epoch_s;
+    // Far beyond the best of its kind nobody looks.
+    constexpr double kFar = 1.5;
+    std::map<Sync::Kind, double> best;
     double left = options_.messages;
     for (size_t i = 0; i < open.size(); ++i) {
       tell(0.8 * static_cast<double>(i) / static_cast<double>(open.size()),
            fmt::format("{} workers, {}", open[i].candidate.workers, way_of(open[i].candidate)));
       if (stopped()) break;
-      if (open[i].bound > kFar * best) continue;
+      double& least =
+          best.try_emplace(open[i].candidate.options.sync.kind, plan_.alone.epoch_s).first->second;
+      if (open[i].bound > kFar * least) continue;
       const double messages = messages_of(workload_, cluster_, open[i].candidate);
       if (messages > left) continue;
       left -= messages;
       all_.push_back(predicted(open[i].candidate));
       ++plan_.simulated;
-      best = std::min(best, all_.back().epoch_s);
+      least = std::min(least, all_.back().epoch_s);
     }
   }
 

@@ -71,7 +71,9 @@ std::string reason_of(const Workload& workload, const ClusterProfile& cluster,
       without(workload, cluster, candidate, [](HostProfile& host) { host.bandwidth *= 1e4; });
   const double latency_free =
       without(workload, cluster, candidate, [](HostProfile& host) { host.latency *= 1e-4; });
-  const double even = without(workload, cluster, candidate, [](HostProfile& host) {
+  Workload steady = workload;
+  steady.compute.jitter = 0;
+  const double even = without(steady, cluster, candidate, [](HostProfile& host) {
     host.jitter = 0;
     host.speed = std::max(host.speed, 1.0);
   });

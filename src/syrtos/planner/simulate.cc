@@ -41,7 +41,7 @@ class SizedReplica final : public strategy::Replica {
   Floats weights() override { return {nullptr, began_ ? layout_.elements() : 0}; }
   Floats gradients() override { return {nullptr, layout_.elements()}; }
   Floats states() override { return {}; }
-  std::vector<Floats> kept() override { return {}; }
+  std::vector<Floats> kept() override { return std::vector<Floats>(kept_); }
   void update(size_t, size_t, const optim::Hyper&) override {}
   double update_seconds(size_t count) const override {
     return times_.update_s * static_cast<double>(count) / static_cast<double>(times_.elements());
@@ -54,6 +54,7 @@ class SizedReplica final : public strategy::Replica {
   const strategy::Layout& layout_;
   const std::vector<strategy::Stage> stages_;
   std::vector<strategy::Stage> now_;
+  const size_t kept_ = optim::Optimizer({}, 0).slots().size();  // arenas of the optimiser
   bool began_ = false;
 };
 
@@ -191,8 +192,10 @@ Task<> work(World& world, const Setting& setting, Marks& marks) {
   co_await collective::barrier(world, workers, {world::Purpose::control, 7, 0});
   Started sums;
   int64_t position = 0;
-  for (int64_t step = 0; step < setting.warm_up + setting.steps; ++step) {
-    if (step == setting.warm_up) {
+  bool warm = false;
+  for (int64_t step = 0; position < setting.warm_up + setting.steps; ++step) {
+    if (!warm && position >= setting.warm_up) {
+      warm = true;
       marks.from = world.now();
       marks.advanced = -position;
     }
@@ -298,7 +301,9 @@ StepCost simulate(const Workload& workload, const ClusterProfile& cluster,
     if (!mark.done && errors[worker]) std::rethrow_exception(errors[worker]);
     SYRTOS_CHECK(mark.advanced > 0, "worker {} took no step", worker);
     const double seconds = (mark.to - mark.from) / static_cast<double>(mark.advanced);
-    cost.seconds = std::max(cost.seconds, seconds);
+    // Whoever is left out does not hold the others up.
+    const bool fastest = setting.options.sync.kind == Sync::Kind::backup && worker > 0;
+    cost.seconds = fastest ? std::min(cost.seconds, seconds) : std::max(cost.seconds, seconds);
   }
   // What began, and the weights of the first step, crossed too; it is little.
   const world::SimStatistics statistics = sim.statistics();

@@ -69,12 +69,12 @@ std::string verdict(const Plan& plan, const std::string& command) {
 }
 
 std::string table(const Plan& plan, size_t rows) {
-  std::string text = fmt::format("{:>7}  {:<36} {:>9}  {:<18} {:>8}  {:>8}  {}\n", "workers", "way",
+  std::string text = fmt::format("{:>7}  {:<42} {:>8}  {:<16} {:>8}  {:>8}  {}\n", "workers", "way",
                                  "step", "epoch", "speed-up", "memory", "result; why");
   for (size_t i = 0; i < plan.ranked.size() && i < rows; ++i) {
     const Prediction& p = plan.ranked[i];
     text += fmt::format(
-        "{:>7}  {:<36} {:>9}  {:<18} {:>8.2f}  {:>8}  {}\n", p.candidate.workers,
+        "{:>7}  {:<42} {:>8}  {:<16} {:>8.2f}  {:>8}  {}\n", p.candidate.workers,
         way_of(p.candidate), planner::format_short_time(p.step.seconds), epoch_text(p), p.speed_up,
         p.memory > 0 ? format_bytes(p.memory) : "-",
         p.reason.empty() ? effect_of(p.candidate) : effect_of(p.candidate) + "; " + p.reason);
