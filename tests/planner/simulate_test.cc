@@ -174,7 +174,7 @@ TEST(Simulate, EveryWayThatMakesSenseRuns) {
     const double bound = bound_seconds(workload, cluster, candidate);
     EXPECT_GE(cost.seconds, 0.98 * bound) << candidate.workers << " " << way_of(candidate);
     EXPECT_LT(cost.seconds, 6 * bound) << candidate.workers << " " << way_of(candidate);
-    EXPECT_GE(3 * messages_of(workload, cluster, candidate), cost.messages) << way_of(candidate);
+    EXPECT_GE(effort_of(workload, cluster, candidate), cost.messages) << way_of(candidate);
   }
 }
 

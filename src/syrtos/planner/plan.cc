@@ -40,6 +40,7 @@ class Planner {
     if (plan_.alone_fits) all_.push_back(plan_.alone);
     search();
     rank();
+    left_ += options_.effort / 2;
     for (size_t i = 0; i < all_.size() && i < static_cast<size_t>(options_.detailed); ++i) {
       tell(0.8 + 0.2 * static_cast<double>(i) / options_.detailed, "error bars and reasons");
       if (stopped()) break;
@@ -53,6 +54,11 @@ class Planner {
   }
 
  private:
+  struct Open {
+    Candidate candidate;
+    double bound;  // of an epoch
+  };
+
   bool stopped() const { return options_.should_stop && options_.should_stop(); }
   void tell(double share, const std::string& what) const {
     if (options_.progress) options_.progress(share, what);
@@ -76,12 +82,29 @@ class Planner {
     prediction.hosts = hosts_of(cluster_, candidate);
   }
 
-  void detail(Prediction& prediction) const {
-    const Bounds bounds = error_bar(workload_, cluster_, prediction.candidate);
+  /// Whether there is effort left for simulating a candidate so many times; takes it.
+  bool take_effort(const Candidate& candidate, int times) {
+    const double effort = times * effort_of(workload_, cluster_, candidate);
+    if (effort > left_) return false;
+    left_ -= effort;
+    return true;
+  }
+
+  void add_error_bar(Prediction& prediction) {
+    Bounds bounds = plain_error_bar(workload_, cluster_, prediction.step);
+    if (take_effort(prediction.candidate, 2)) {
+      bounds = error_bar(workload_, cluster_, prediction.candidate);
+    }
     const auto steps = static_cast<double>(steps_per_epoch(workload_, prediction.candidate));
     prediction.low_s = std::min(prediction.epoch_s, steps * bounds.low_s);
     prediction.high_s = std::max(prediction.epoch_s, steps * bounds.high_s);
-    prediction.reason = reason_of(workload_, cluster_, prediction.candidate, prediction.step);
+  }
+
+  void detail(Prediction& prediction) {
+    add_error_bar(prediction);
+    const bool thoroughly = take_effort(prediction.candidate, 3);
+    prediction.reason =
+        reason_of(workload_, cluster_, prediction.candidate, prediction.step, thoroughly);
   }
 
   bool fits_in_memory(const Candidate& candidate) const {
@@ -117,37 +140,44 @@ class Planner {
                        : "not even a batch of 1 would fit");
   }
 
-  /// The most promising first, so that what comes late need not be simulated: its bound alone is
-  /// slower than what is known.
+  /// Ways of one kind compete with each other, and each kind gets its share of the effort.
   void search() {
-    struct Open {
-      Candidate candidate;
-      double bound;  // of an epoch
-    };
-    std::vector<Open> open;
+    std::map<Sync::Kind, std::vector<Open>> kinds;
     for (const Candidate& candidate : all_candidates_) {
       const auto steps = static_cast<double>(steps_per_epoch(workload_, candidate));
-      open.push_back({candidate, steps * bound_seconds(workload_, cluster_, candidate)});
+      kinds[candidate.options.sync.kind].push_back(
+          {candidate, steps * bound_seconds(workload_, cluster_, candidate)});
     }
+    left_ = 0;
+    double done = 0;
+    for (auto& [kind, open] : kinds) {
+      left_ += options_.effort / 2 / static_cast<double>(kinds.size());
+      search(open, done);
+      done += static_cast<double>(open.size());
+    }
+  }
+
+  /// The most promising first, so that what comes late need not be simulated: its bound alone is
+  /// far slower than what is known.
+  void search(std::vector<Open>& open, double done) {
     std::stable_sort(open.begin(), open.end(),
                      [](const Open& a, const Open& b) { return a.bound < b.bound; });
-    // Far beyond the best of its kind nobody looks.
     constexpr double kFar = 1.5;
-    std::map<Sync::Kind, double> best;
-    double left = options_.messages;
-    for (size_t i = 0; i < open.size(); ++i) {
-      tell(0.8 * static_cast<double>(i) / static_cast<double>(open.size()),
-           fmt::format("{} workers, {}", open[i].candidate.workers, way_of(open[i].candidate)));
+    constexpr double kLargest = 0.05;  // of all effort, for one candidate
+    double best = plan_.alone.epoch_s;
+    for (const auto& [candidate, bound] : open) {
+      tell(0.8 * done++ / static_cast<double>(all_candidates_.size()),
+           fmt::format("{} workers, {}", candidate.workers, way_of(candidate)));
       if (stopped()) break;
-      double& least =
-          best.try_emplace(open[i].candidate.options.sync.kind, plan_.alone.epoch_s).first->second;
-      if (open[i].bound > kFar * least) continue;
-      const double messages = messages_of(workload_, cluster_, open[i].candidate);
-      if (messages > left) continue;
-      left -= messages;
-      all_.push_back(predicted(open[i].candidate));
+      if (bound > kFar * best) continue;
+      const double effort = effort_of(workload_, cluster_, candidate);
+      if (effort > kLargest * options_.effort || !take_effort(candidate, 1)) {
+        ++plan_.too_large;
+        continue;
+      }
+      all_.push_back(predicted(candidate));
       ++plan_.simulated;
-      least = std::min(least, all_.back().epoch_s);
+      best = std::min(best, all_.back().epoch_s);
     }
   }
 
@@ -222,7 +252,7 @@ class Planner {
                   return a.candidate.workers < b.candidate.workers;
                 });
       for (Prediction& point : curve.points) {
-        if (point.low_s == point.high_s && !stopped()) detail(point);
+        if (point.low_s == point.high_s && !stopped()) add_error_bar(point);
       }
       plan_.curves.push_back(std::move(curve));
     }
@@ -254,7 +284,7 @@ class Planner {
     again.space = space;
     again.what_if = false;
     again.detailed = 0;
-    again.messages = options_.messages / 8;
+    again.effort = options_.effort / 8;
     again.progress = {};
     const auto ask = [&](const std::string& what, const Workload& workload,
                          const ClusterProfile& cluster, const PlanOptions& options) {
@@ -290,6 +320,7 @@ class Planner {
   const PlanOptions& options_;
   std::vector<Candidate> all_candidates_;
   std::vector<Prediction> all_;
+  double left_ = 0;  // of the effort
   Plan plan_;
 };
 

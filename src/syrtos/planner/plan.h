@@ -55,6 +55,7 @@ struct Plan {
   std::vector<WhatIf> what_ifs;     ///< largest gain first
   int considered = 0;
   int simulated = 0;
+  int too_large = 0;  ///< that would have taken too long to simulate
 
   const Prediction& best() const { return ranked.front(); }
   /// The best that gives the same weights as training alone; there is always one: alone.
@@ -66,8 +67,9 @@ struct PlanOptions {
   Goal goal = Goal::time;
   bool what_if = false;
   int detailed = 8;  ///< ranks that get an error bar and a reason
-  /// Messages to simulate at most; beyond, candidates are left out, least promising first.
-  double messages = 50e6;
+  /// To simulate with at most (effort_of()), half of it to search with; beyond, candidates are left
+  /// out, and error bars are reckoned from the profiles alone.
+  double effort = 20e6;
   std::function<void(double share, const std::string& what)> progress = {};
   std::function<bool()> should_stop = {};
 };

@@ -46,6 +46,14 @@ Bounds error_bar(const Workload& workload, const ClusterProfile& cluster,
           simulate(worse.workload, worse.cluster, candidate).seconds};
 }
 
+Bounds plain_error_bar(const Workload& workload, const ClusterProfile& cluster,
+                       const StepCost& step) {
+  const double computing = std::min(step.computing, step.seconds);
+  const double off = computing * std::max(0.01, workload.compute.jitter) +
+                     (step.seconds - computing) * cluster.spread;
+  return {step.seconds - off, step.seconds + off};
+}
+
 int hosts_of(const ClusterProfile& cluster, const Candidate& candidate) {
   int hosts = 0;
   int left = candidate.workers + candidate.servers();
@@ -58,7 +66,7 @@ int hosts_of(const ClusterProfile& cluster, const Candidate& candidate) {
 }
 
 std::string reason_of(const Workload& workload, const ClusterProfile& cluster,
-                      const Candidate& candidate, const StepCost& step) {
+                      const Candidate& candidate, const StepCost& step, bool thoroughly) {
   const std::string computing = format_short_time(step.computing);
   if (candidate.workers == 1) return "computing alone: " + computing + " a step";
   const double all = step.seconds;
@@ -67,16 +75,21 @@ std::string reason_of(const Workload& workload, const ClusterProfile& cluster,
                        format_bytes(step.wire_bytes));
   }
   const collective::LinkSpeed link = link_of(cluster, candidate.workers + candidate.servers());
-  const double wire_free =
-      without(workload, cluster, candidate, [](HostProfile& host) { host.bandwidth *= 1e4; });
-  const double latency_free =
-      without(workload, cluster, candidate, [](HostProfile& host) { host.latency *= 1e-4; });
-  Workload steady = workload;
-  steady.compute.jitter = 0;
-  const double even = without(steady, cluster, candidate, [](HostProfile& host) {
-    host.jitter = 0;
-    host.speed = std::max(host.speed, 1.0);
-  });
+  double wire_free = all - step.wire_seconds;
+  double latency_free = all;
+  double even = all;
+  if (thoroughly) {
+    wire_free =
+        without(workload, cluster, candidate, [](HostProfile& host) { host.bandwidth *= 1e4; });
+    latency_free =
+        without(workload, cluster, candidate, [](HostProfile& host) { host.latency *= 1e-4; });
+    Workload steady = workload;
+    steady.compute.jitter = 0;
+    even = without(steady, cluster, candidate, [](HostProfile& host) {
+      host.jitter = 0;
+      host.speed = std::max(host.speed, 1.0);
+    });
+  }
   const double least = std::min({wire_free, latency_free, even});
   if (least == wire_free) {
     return fmt::format("wire-bound: {} per step over {} take {}, computing {}",

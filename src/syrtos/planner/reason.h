@@ -17,10 +17,14 @@ struct Bounds {
 Bounds error_bar(const Workload& workload, const ClusterProfile& cluster,
                  const Candidate& candidate);
 
+/// The same without simulating: every part of the step varies by itself.
+Bounds plain_error_bar(const Workload& workload, const ClusterProfile& cluster,
+                       const StepCost& step);
+
 /// What a step's time comes from, in one line: found by taking one thing away at a time and
-/// simulating again.
+/// simulating again, three times, or, when not `thoroughly`, by the larger part.
 std::string reason_of(const Workload& workload, const ClusterProfile& cluster,
-                      const Candidate& candidate, const StepCost& step);
+                      const Candidate& candidate, const StepCost& step, bool thoroughly);
 
 /// Hosts that have a rank of it.
 int hosts_of(const ClusterProfile& cluster, const Candidate& candidate);

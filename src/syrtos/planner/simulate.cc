@@ -162,10 +162,11 @@ Setting setting_of(const Workload& workload, const ClusterProfile& cluster,
     s.jitter.push_back(workload.replayed ? profile.jitter : jitter);
     varies = varies || s.jitter.back() > 0;
   }
-  const bool many = s.team.workers > 64;
-  s.warm_up = 2;
-  s.steps = varies && !many ? 16 : candidate.options.sync.in_step() ? 3 : 6;
-  if (many && candidate.options.sync.in_step()) s.steps = 2;
+  // The slowest of many workers varies little from step to step.
+  const bool many = s.team.workers > 16;
+  s.warm_up = many ? 1 : 2;
+  s.steps = varies ? std::max(4, 64 / s.team.workers) : candidate.options.sync.in_step() ? 3 : 6;
+  if (s.team.workers > 64) s.steps = candidate.options.sync.in_step() ? 2 : 4;
   if (candidate.options.sync.kind == Sync::Kind::local) {
     s.warm_up = candidate.options.sync.number;
     s.steps = candidate.options.sync.number * (s.steps > 3 ? 2 : 1);
@@ -320,19 +321,19 @@ StepCost simulate(const Workload& workload, const ClusterProfile& cluster,
   return cost;
 }
 
-double messages_of(const Workload& workload, const ClusterProfile& cluster,
-                   const Candidate& candidate) {
+double effort_of(const Workload& workload, const ClusterProfile& cluster,
+                 const Candidate& candidate) {
   const Setting setting = setting_of(workload, cluster, candidate, 1);
   const auto workers = static_cast<double>(setting.team.workers);
-  const auto steps = static_cast<double>(setting.warm_up + setting.steps);
-  const bool with_servers = setting.options.exchange.has_servers();
-  const auto servers = setting.team.servers > 0 ? setting.team.servers : setting.team.workers;
   double messages = 2 * workers;  // the sums
-  if (with_servers) {
+  double beside = 1;              // flows that share links
+  if (setting.options.exchange.has_servers()) {
+    const auto servers = setting.team.servers > 0 ? setting.team.servers : setting.team.workers;
     const auto pieces = static_cast<double>(place_on_servers(setting.layout, servers).size());
     messages += 5 * pieces * workers;
+    beside = workers * servers;
   } else {
-    double rounds = 2 * std::ceil(std::log2(std::max(2.0, workers)));
+    const double rounds = 2 * std::ceil(std::log2(std::max(2.0, workers)));
     for (const strategy::Bucket& bucket : setting.layout.buckets) {
       collective::Algorithm algorithm = setting.options.exchange.algorithm;
       if (algorithm == collective::Algorithm::automatic) {
@@ -343,8 +344,14 @@ double messages_of(const Workload& workload, const ClusterProfile& cluster,
       const double slices = static_cast<double>(bucket.count) * 4 / workers > 256 * 1024 ? 2 : 1;
       messages += workers * slices * (ring ? 2 * (workers - 1) : rounds);
     }
+    if (setting.options.sync.kind == Sync::Kind::local) {
+      messages /= static_cast<double>(setting.options.sync.number);
+    }
   }
-  return messages * steps;
+  if (cluster.all_at_once > 0) beside = std::max(beside, workers);
+  constexpr double kFlowsForTheCostOfAMessage = 20;
+  const auto steps = static_cast<double>(setting.warm_up + setting.steps);
+  return messages * steps * (1 + beside / kFlowsForTheCostOfAMessage);
 }
 
 }  // namespace syrtos::planner

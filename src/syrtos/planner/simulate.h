@@ -51,9 +51,10 @@ struct StepCost {
 StepCost simulate(const Workload& workload, const ClusterProfile& cluster,
                   const Candidate& candidate, uint64_t seed = 1);
 
-/// Messages that simulate() has to follow: what it costs.
-double messages_of(const Workload& workload, const ClusterProfile& cluster,
-                   const Candidate& candidate);
+/// What simulate() costs, in messages that cross undisturbed: about a million in a second. Flows
+/// that share links cost more, since each that ends changes the rates of the others.
+double effort_of(const Workload& workload, const ClusterProfile& cluster,
+                 const Candidate& candidate);
 
 /// Slots, and hosts, that a candidate needs.
 bool fits(const ClusterProfile& cluster, const Candidate& candidate);

@@ -134,8 +134,10 @@ std::string plan_text(const Plan& plan, const Workload& workload, const ClusterP
                       plan.alone_fits ? "" : ", but it does not fit in its memory");
   text += verdict(plan, command) + "\n" + table(plan, rows);
   if (plan.ranked.size() > rows) {
-    text += fmt::format("{:>7}  and {} more ({} ways considered, {} simulated; --top N, --json)\n",
-                        "", plan.ranked.size() - rows, plan.considered, plan.simulated);
+    text += fmt::format(
+        "{:>7}  and {} more ({} ways considered, {} simulated{}; --top N, --json)\n", "",
+        plan.ranked.size() - rows, plan.considered, plan.simulated,
+        plan.too_large > 0 ? fmt::format(", {} too large to simulate", plan.too_large) : "");
   }
   if (!plan.what_ifs.empty()) text += "\nWhat would help, best first:\n";
   for (const planner::WhatIf& what_if : plan.what_ifs) {
@@ -171,6 +173,7 @@ json plan_json(const Plan& plan, const Workload& workload, const ClusterProfile&
           {"best_same_result", to_json(plan.best_same_result(), command)},
           {"considered", plan.considered},
           {"simulated", plan.simulated},
+          {"too_large", plan.too_large},
           {"ranked", ranked},
           {"what_if", what_ifs}};
 }
