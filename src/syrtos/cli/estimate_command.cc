@@ -1,21 +1,14 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 
-#include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
-#include "syrtos/cli/command.h"
-#include "syrtos/planner/bandwidth.h"
-#include "syrtos/planner/formulas.h"
+#include "syrtos/cli/estimate_request.h"
 #include "syrtos/report/plot.h"
-#include "syrtos/train/probe.h"
 
 namespace syrtos::cli {
 
@@ -26,153 +19,8 @@ using planner::Bounds;
 using planner::EstimateInput;
 
 constexpr int64_t kMostPoints = 400;  // of a drawn line
-constexpr double kBytesPerParameter = 4;
 
-// Texts as they were typed: errors name the option and what was found.
-struct Options {
-  std::string t_grad, t_comm;
-  std::string type = "sync-join";
-  std::string server = "central";
-  std::string workers = "8";
-  std::string batches = "128";
-  std::string output = "single";
-  std::string to;
-  bool bounds = false;
-  bool json = false;
-  train::ProbeOptions probe = {.network = ""};
-  std::string bandwidth = "1 Gbit/s";
-  const CLI::App* command = nullptr;
-
-  bool given(const char* option) const { return command->count(option) > 0; }
-};
-
-template <typename Number>
-Number parse_number(const char* option, const std::string& text, const char* expected) {
-  Number value{};
-  const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc() && at == end) return value;
-  fail_request("{}: expected {}, found '{}'", option, expected, text);
-}
-
-double parse_seconds(const char* option, const std::string& text) {
-  const auto value = parse_number<double>(option, text, "seconds, such as 0.75");
-  if (value > 0 && value <= planner::kMostSeconds) return value;  // NaN is neither
-  fail_request(
-      "{}: expected seconds above 0, at most {:g}, found '{}'; 'syrtos probe compute' "
-      "measures the time of a step",
-      option, planner::kMostSeconds, text);
-}
-
-int64_t parse_count(const char* option, const std::string& text, int64_t most) {
-  const std::string expected = fmt::format("1 to {}", format_count(most));
-  const auto value = parse_number<int64_t>(option, text, expected.c_str());
-  if (value >= 1 && value <= most) return value;
-  fail_request("{}: expected {}, found {}", option, expected, value);
-}
-
-/// What is asked for, checked.
-struct Request {
-  planner::EstimateType type;
-  planner::ServerKind server;
-  EstimateInput input;
-  std::string source;  ///< where the times come from; empty: they were given
-  bool bounds = false;
-
-  Bounds speed_up(int64_t workers) const {
-    EstimateInput at = input;
-    at.workers = workers;
-    return planner::speed_up(type, server, at);
-  }
-};
-
-void check_output(const Options& options) {
-  const std::vector<std::string> known = {"single", "csv", "plot"};
-  if (std::find(known.begin(), known.end(), options.output) == known.end()) {
-    fail_request("--output: unknown output '{}'{}", options.output,
-                 suggestion(options.output, known));
-  }
-  if (options.to.empty()) {
-    if (options.given("--to")) fail_request("--to: expected a file name, found ''");
-    return;
-  }
-  if (options.given("--output") && options.output != "plot") {
-    fail_request("--to writes a plot: expected --output plot or none, found '{}'", options.output);
-  }
-  const std::filesystem::path file = options.to;
-  if (!report::can_write_chart(file)) {
-    fail_request("--to: expected a name that ends with .svg or .png, found '{}'", options.to);
-  }
-  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
-  std::error_code ignored;
-  if (!std::filesystem::is_directory(folder, ignored)) {
-    fail_request("--to: expected a directory '{}', found none; make it first", folder.string());
-  }
-}
-
-void check_sources(const Options& options) {
-  if (!options.given("--network")) {
-    for (const char* option :
-         {"--batch", "--input", "--precision", "--threads", "--seconds", "--bandwidth"}) {
-      if (options.given(option)) {
-        fail_request("{} belongs to --network NAME, which is missing", option);
-      }
-    }
-    for (const char* option : {"--t-grad", "--t-comm"}) {
-      if (!options.given(option)) {
-        fail_request(
-            "{}: expected seconds, found none; give --t-grad and --t-comm, or --network NAME to "
-            "measure here",
-            option);
-      }
-    }
-  } else if (options.given("--t-grad") && options.given("--t-comm")) {
-    fail_request(
-        "--network measures what is missing, but --t-grad and --t-comm are both given; "
-        "leave one of the three out");
-  }
-}
-
-/// Fills the times that were not given from a measurement and the link.
-void measure(const Options& options, const Context& context, Request& request) {
-  const double bytes_per_s = planner::parse_bandwidth(options.bandwidth);
-  const train::ProbeResult probe = probe_compute(options.probe, context.cpu, context.interrupted);
-  if (context.interrupted()) fail_run("interrupted after {} steps", probe.steps);
-  const double bytes = static_cast<double>(probe.parameters) * kBytesPerParameter;
-  request.source =
-      fmt::format("{}, batch {}, {}x{}x{}, {}, {} thread{}", probe.network, probe.batch,
-                  probe.image[0], probe.image[1], probe.image[2], to_string(probe.precision.dtype),
-                  probe.threads, probe.threads == 1 ? "" : "s");
-  if (!options.given("--t-grad")) {
-    request.input.t_grad = (probe.t_forward_ms + probe.t_backward_ms) / 1e3;
-    request.source += fmt::format("; t_grad {:.4g} s (forward and backward, median of {} steps)",
-                                  request.input.t_grad, probe.steps);
-  }
-  if (!options.given("--t-comm")) {
-    request.input.t_comm = bytes / bytes_per_s;
-    request.source += fmt::format("; t_comm {:.4g} s ({} at {})", request.input.t_comm,
-                                  format_bytes(bytes), options.bandwidth);
-  }
-}
-
-Request resolve(const Options& options, const Context& context) {
-  check_output(options);
-  check_sources(options);
-  Request request = {.type = planner::parse_estimate_type(options.type),
-                     .server = planner::parse_server_kind(options.server),
-                     .input = {},
-                     .source = {},
-                     .bounds = options.bounds};
-  EstimateInput& input = request.input;
-  input.workers = parse_count("--workers", options.workers, planner::kMostWorkers);
-  input.batches = parse_count("--batches", options.batches, planner::kMostBatches);
-  if (options.given("--t-grad")) input.t_grad = parse_seconds("--t-grad", options.t_grad);
-  if (options.given("--t-comm")) input.t_comm = parse_seconds("--t-comm", options.t_comm);
-  if (options.given("--network")) measure(options, context, request);
-  return request;
-}
-
-void print_single(const Request& request) {
+void print_single(const EstimateRequest& request) {
   const Bounds at = request.speed_up(request.input.workers);
   if (request.bounds && has_bounds(request.server)) {
     fmt::print("best {:.4f}; estimate {:.4f}; worst {:.4f}\n", at.best, at.estimate, at.worst);
@@ -181,7 +29,7 @@ void print_single(const Request& request) {
   }
 }
 
-void print_row(const Request& request, const char* name, double Bounds::*value) {
+void print_row(const EstimateRequest& request, const char* name, double Bounds::*value) {
   if (name != nullptr) fmt::print("{};", name);
   for (int64_t n = 1; n <= request.input.workers; ++n) {
     fmt::print("{}{:.4f}", n > 1 ? ";" : "", request.speed_up(n).*value);
@@ -189,7 +37,7 @@ void print_row(const Request& request, const char* name, double Bounds::*value) 
   fmt::print("\n");
 }
 
-void print_csv(const Request& request) {
+void print_csv(const EstimateRequest& request) {
   if (!request.bounds || !has_bounds(request.server)) {
     print_row(request, nullptr, &Bounds::estimate);
     return;
@@ -203,7 +51,7 @@ json to_json(const Bounds& bounds) {
   return {{"best", bounds.best}, {"estimate", bounds.estimate}, {"worst", bounds.worst}};
 }
 
-void print_json(const Request& request, bool all) {
+void print_json(const EstimateRequest& request, bool all) {
   const EstimateInput& input = request.input;
   json result = {
       {"type", to_string(request.type)},
@@ -223,7 +71,7 @@ void print_json(const Request& request, bool all) {
 }
 
 /// Which number of workers has the largest estimate; of equal ones the smallest.
-int64_t fastest(const Request& request) {
+int64_t fastest(const EstimateRequest& request) {
   int64_t best = 1;
   double most = 0;
   for (int64_t n = 1; n <= request.input.workers; ++n) {
@@ -236,11 +84,10 @@ int64_t fastest(const Request& request) {
   return best;
 }
 
-report::Chart chart_of(const Request& request) {
+report::Chart chart_of(const EstimateRequest& request) {
   const EstimateInput& input = request.input;
   const bool band = request.bounds && has_bounds(request.server);
   report::Series line = {.name = band ? "estimate, from best to worst" : "estimate",
-                         .points = {},
                          .spread = report::Spread::band};
   const int64_t points = std::min(input.workers, kMostPoints);
   for (int64_t i = 0; i < points; ++i) {
@@ -272,7 +119,7 @@ report::Chart chart_of(const Request& request) {
   return chart;
 }
 
-void draw(const Request& request, const Context& context) {
+void draw(const EstimateRequest& request, const Context& context) {
   const bool terminal = isatty(STDOUT_FILENO) != 0;
   winsize size{};
   const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
@@ -285,7 +132,7 @@ void draw(const Request& request, const Context& context) {
 }
 
 // What a reader of the numbers alone would miss; beside the output, not in it.
-void print_notes(const Options& options, const Request& request) {
+void print_notes(const EstimateOptions& options, const EstimateRequest& request) {
   const EstimateInput& input = request.input;
   const bool drawn = options.output == "plot" && options.to.empty() && !options.json;
   if (!request.source.empty() && !drawn) fmt::print(stderr, "{}\n", request.source);
@@ -300,8 +147,8 @@ void print_notes(const Options& options, const Request& request) {
   }
 }
 
-int run_estimate(Options options, const Context& context) {
-  const Request request = resolve(options, context);
+int run_estimate(EstimateOptions options, const Context& context) {
+  const EstimateRequest request = resolve(options, context);
   if (!options.to.empty()) options.output = "plot";
   print_notes(options, request);
   if (!options.to.empty()) report::write_chart(chart_of(request), options.to);
@@ -319,7 +166,7 @@ int run_estimate(Options options, const Context& context) {
   return kExitDone;
 }
 
-void add_times(CLI::App& command, Options& options) {
+void add_times(CLI::App& command, EstimateOptions& options) {
   command.add_option("--t-grad", options.t_grad, "time to compute the gradients of one batch")
       ->type_name("SECONDS");
   command.add_option("--t-comm", options.t_comm, "time to move all weights once over the link")
@@ -350,7 +197,7 @@ void add_times(CLI::App& command, Options& options) {
 }  // namespace
 
 void add_estimate(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EstimateOptions>();
   CLI::App* command =
       app.add_subcommand("estimate", "Estimate the speed-up of several workers by formulas");
   options->command = command;

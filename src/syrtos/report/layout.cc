@@ -80,7 +80,8 @@ class Layouter {
 
   double put_lines(const std::vector<std::string>& texts, double at, double size, Ink ink,
                    bool strong) {
-    const size_t columns = columns_in(layout_.width - 2 * kEdge, size);
+    const double space = layout_.width - 2 * kEdge;
+    const size_t columns = columns_in(strong ? space / kStrong : space, size);
     for (const std::string& text : texts) {
       for (const std::string& line : wrapped(clean_text(text), columns)) {
         at += size * kLine;
@@ -152,7 +153,8 @@ class Layouter {
     const Extent extent = extent_of(chart_);
     const double roughly = layout_.width - 2 * kEdge - 60;
     const double high = chart_.square ? roughly : kPlotHeight;
-    y_ = range_of(chart_.y, extent.ys, static_cast<int>(high / kPerTickY), false);
+    y_ = range_of(chart_.y, extent.ys,
+                  static_cast<int>(high / (chart_.square ? kPerTickX : kPerTickY)), false);
     double widest = 0;
     for (const Tick& tick : y_.ticks) widest = std::max(widest, text_width(tick.label, kText));
     const double left = kEdge + (chart_.y.label.empty() ? 0 : kText * kLine + 4) + widest + 8;

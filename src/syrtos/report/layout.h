@@ -74,6 +74,7 @@ struct Layout {
 
 Layout layout_of(const Chart& chart);
 
+constexpr double kStrong = 1.1;  ///< of a strong letter's width to a plain one's
 /// About the space that a text takes; fonts differ, so it is on the large side.
 double text_width(const std::string& text, double size);
 Box box_of(const Label& label);

@@ -29,7 +29,7 @@ Series guide(std::string name, LineStyle line, const Point& from, const Point& t
 
 Chart compare_chart(std::string title, std::string x_label, std::string y_label,
                     std::vector<Series> series, double tolerance) {
-  SYRTOS_CHECK(tolerance > 0 && tolerance < 1, "tolerance {}", tolerance);
+  SYRTOS_CHECK(tolerance > 0 && tolerance < 0.5, "tolerance {}", tolerance);
   Axis axis = {.scale = Scale::log};
   std::vector<double> values;
   for (const Series& one : series) {
@@ -46,7 +46,7 @@ Chart compare_chart(std::string title, std::string x_label, std::string y_label,
   axis.to = range.to;
   const double more = 1 + tolerance;
   const double less = 1 - tolerance;
-  Chart chart = {.title = std::move(title), .x = axis, .y = axis, .series = {}, .notes = {}};
+  Chart chart = {.title = std::move(title), .x = axis, .y = axis};
   chart.x.label = std::move(x_label);
   chart.y.label = std::move(y_label);
   chart.square = true;

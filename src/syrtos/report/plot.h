@@ -21,8 +21,8 @@ enum class LineStyle { solid, dashed, none };
 enum class Spread { bars, band };
 
 struct Series {
-  std::string name;  ///< in the legend; empty: not there
-  std::vector<Point> points;
+  std::string name = {};  ///< in the legend; empty: not there
+  std::vector<Point> points = {};
   LineStyle line = LineStyle::solid;
   bool markers = true;
   Spread spread = Spread::bars;
@@ -43,16 +43,16 @@ struct Axis {
 /// Points that are not finite, or not above 0 on an axis with a log scale, are left out and break
 /// the line.
 struct Chart {
-  std::string title;
-  Axis x;
-  Axis y;
-  std::vector<Series> series;
-  std::vector<std::string> notes;  ///< below the chart
-  bool square = false;             ///< as high as wide, in pictures
+  std::string title = {};
+  Axis x = {};
+  Axis y = {};
+  std::vector<Series> series = {};
+  std::vector<std::string> notes = {};  ///< below the chart
+  bool square = false;                  ///< as high as wide, in pictures
 };
 
 /// Series of (measured, predicted) points over equal log axes, with the diagonal and, beside it,
-/// the lines of `tolerance` more and less.
+/// the lines of `tolerance` (below 0.5) more and less.
 Chart compare_chart(std::string title, std::string x_label, std::string y_label,
                     std::vector<Series> series, double tolerance = 0.1);
 

@@ -7,7 +7,7 @@ namespace syrtos::report {
 
 namespace {
 
-constexpr double kLetter = 0.62;  // of a letter's width to its size
+constexpr double kLetter = 0.58;  // of a letter's width to its size
 
 }  // namespace
 
@@ -42,7 +42,7 @@ Colour colour_of(const Ink& ink) {
 }
 
 Box box_of(const Label& label) {
-  const double width = text_width(label.text, label.size) * (label.strong ? 1.1 : 1);
+  const double width = text_width(label.text, label.size) * (label.strong ? kStrong : 1);
   const double before = label.anchor == Anchor::start    ? 0
                         : label.anchor == Anchor::middle ? width / 2
                                                          : width;

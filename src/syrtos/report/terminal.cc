@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kFewestColumns = 40, kFewestRows = 10;
 constexpr int kGuide = -1;
-constexpr std::string_view kSymbols = "*o+x#@";  // of series, without dots
+constexpr std::string_view kSymbols = "*o+x#@%&";  // of series, without dots
 constexpr std::array<const char*, 6> kColours = {"36", "33", "32", "35", "31", "34"};
 constexpr std::array<const char*, 4> kMarks = {"●", "■", "▲", "◆"};
 
