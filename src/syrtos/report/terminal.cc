@@ -89,10 +89,13 @@ class TextChart {
     for (const Tick& tick : y_.ticks) gutter_ = std::max(gutter_, tick.label.size());
     width_ = columns_ - static_cast<int>(gutter_) - 3;
     x_ = range_of(chart_.x, extent.xs, std::max(2, width_ / 8), extent.lines);
-    cells_.assign(static_cast<size_t>(width_ * height_), {});
+    cells_.assign(static_cast<size_t>(width_) * static_cast<size_t>(height_), {});
   }
 
-  Cell& cell(int column, int row) { return cells_[static_cast<size_t>(row * width_ + column)]; }
+  Cell& cell(int column, int row) {
+    return cells_[static_cast<size_t>(row) * static_cast<size_t>(width_) +
+                  static_cast<size_t>(column)];
+  }
 
   // Dots: 2 x 4 in a braille character, else one in each place.
   int dots_x() const { return braille_ ? 2 * width_ : width_; }
