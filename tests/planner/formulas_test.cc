@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "syrtos/base/error.h"
-#include "syrtos/planner/bandwidth.h"
 
 namespace syrtos::planner {
 namespace {
@@ -192,17 +191,6 @@ TEST(Formulas, NamesReadBackAndUnknownOnesAreRefused) {
   EXPECT_THAT(message_of([] { parse_estimate_type("sync-joint"); }),
               HasSubstr("did you mean 'sync-join'?"));
   EXPECT_THAT(message_of([] { parse_server_kind(""); }), HasSubstr("known: central, distributed"));
-}
-
-TEST(Bandwidth, IsReadInBitsAndBytes) {
-  EXPECT_DOUBLE_EQ(parse_bandwidth("1 Gbit/s"), 125e6);
-  EXPECT_DOUBLE_EQ(parse_bandwidth("100Mbit/s"), 12.5e6);
-  EXPECT_DOUBLE_EQ(parse_bandwidth("12.5 MB/s"), 12.5e6);
-  EXPECT_DOUBLE_EQ(parse_bandwidth("800 bit/s"), 100);
-  for (const char* bad : {"", "1", "Gbit/s", "0 Gbit/s", "-1 Gbit/s", "nan Gbit/s", "inf B/s",
-                          "1 gbit", "1 Gbit/s or so", "1 Xbit/s"}) {
-    EXPECT_THAT(message_of([&] { parse_bandwidth(bad); }), HasSubstr("such as '1 Gbit/s'")) << bad;
-  }
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
-#include "syrtos/planner/bandwidth.h"
+#include "syrtos/planner/units.h"
 #include "syrtos/report/plot.h"
 
 namespace syrtos::cli {
@@ -90,7 +90,10 @@ void check_sources(const EstimateOptions& options) {
 
 /// Fills the times that were not given from a measurement and the link.
 void measure(const EstimateOptions& options, const Context& context, EstimateRequest& request) {
-  const double bytes_per_s = planner::parse_bandwidth(options.bandwidth);
+  const double bytes_per_s = planner::parse_bandwidth(options.bandwidth, "--bandwidth");
+  if (!(bytes_per_s > 0)) {
+    fail_request("--bandwidth: expected more than 0, found '{}'", options.bandwidth);
+  }
   const train::ProbeResult probe = probe_compute(options.probe, context.cpu, context.interrupted);
   if (context.interrupted()) fail_run("interrupted after {} steps", probe.steps);
   const double bytes = static_cast<double>(probe.parameters) * kBytesPerParameter;
