@@ -31,6 +31,7 @@ void add_models(CLI::App& app, Run& run);
 void add_data(CLI::App& app, Run& run);
 void add_probe(CLI::App& app, Run& run);
 void add_plan(CLI::App& app, Run& run);
+void add_estimate(CLI::App& app, Run& run);
 void add_doctor(CLI::App& app, Run& run);
 
 /// The whole program. Prints errors itself.
