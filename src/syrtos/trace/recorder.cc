@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <new>
 #include <utility>
 
@@ -15,8 +16,10 @@ constexpr int64_t kChunk = 1024;  // events; 64 KB
 
 /// Chunks are linked, so that a copy can be made while the track's thread goes on.
 struct Track::Chunk {
-  std::array<Event, kChunk> events;
-  int64_t size = 0;  // of them that may be used
+  Event* events() { return reinterpret_cast<Event*>(memory.data()); }
+
+  alignas(64) std::array<std::byte, kChunk * sizeof(Event)> memory;  // not touched before its use
+  int64_t size = 0;                                                  // of them that may be used
   std::atomic<Chunk*> next = nullptr;
 };
 
@@ -40,7 +43,7 @@ Event* Track::next_chunk() noexcept {
   std::atomic<Chunk*>& link = last_chunk_ == nullptr ? first_chunk_ : last_chunk_->next;
   link.store(chunk, std::memory_order_release);
   last_chunk_ = chunk;
-  next_ = chunk->events.data();
+  next_ = chunk->events();
   last_ = next_ + room;
   return next_++;
 }
@@ -49,10 +52,10 @@ TrackEvents Track::copy() const {
   TrackEvents copied{name_, dropped_.load(std::memory_order_relaxed), {}};
   int64_t left = written_.load(std::memory_order_acquire);
   copied.events.reserve(static_cast<size_t>(left));
-  for (const Chunk* chunk = first_chunk_.load(std::memory_order_acquire); left > 0;
+  for (Chunk* chunk = first_chunk_.load(std::memory_order_acquire); left > 0;
        chunk = chunk->next.load(std::memory_order_acquire)) {
     const int64_t here = std::min(left, chunk->size);
-    copied.events.insert(copied.events.end(), chunk->events.begin(), chunk->events.begin() + here);
+    copied.events.insert(copied.events.end(), chunk->events(), chunk->events() + here);
     left -= here;
   }
   return copied;

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <bit>
 #include <chrono>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -33,10 +34,11 @@ class Track {
   bool on() const { return on_.load(std::memory_order_relaxed); }
 
   // All record nothing while the recorder is off. Arguments are written {{key, 7}, {key, text}}.
-  void span(Name name, int64_t start, int64_t end, const Arguments& arguments = {}) {
+  using Given = std::initializer_list<Argument>;
+  void span(Name name, int64_t start, int64_t end, Given arguments = {}) {
     if (on()) store(Kind::span, name, start, end, 0, arguments);
   }
-  void instant(Name name, int64_t at, const Arguments& arguments = {}) {
+  void instant(Name name, int64_t at, Given arguments = {}) {
     if (on()) store(Kind::instant, name, at, at, 0, arguments);
   }
   void counter(Name name, int64_t at, double value) {
@@ -44,11 +46,10 @@ class Track {
   }
   /// A span in which the message with this id (flow_id) left or came: an arrow leads from the start
   /// of the one to the end of the other. Ids must not repeat within a run.
-  void sent(Name name, int64_t start, int64_t end, uint64_t flow, const Arguments& arguments = {}) {
+  void sent(Name name, int64_t start, int64_t end, uint64_t flow, Given arguments = {}) {
     if (on()) store(Kind::sent, name, start, end, flow, arguments);
   }
-  void received(Name name, int64_t start, int64_t end, uint64_t flow,
-                const Arguments& arguments = {}) {
+  void received(Name name, int64_t start, int64_t end, uint64_t flow, Given arguments = {}) {
     if (on()) store(Kind::received, name, start, end, flow, arguments);
   }
 
@@ -62,7 +63,7 @@ class Track {
              const Arguments& arguments) noexcept {
     Event* event = next_ != last_ ? next_++ : next_chunk();
     if (event == nullptr) return;
-    *event = {start, end, flow, arguments, name, kind};
+    std::construct_at(event, start, end, flow, arguments, name, kind);
     written_.store(++count_, std::memory_order_release);
   }
   Event* next_chunk() noexcept;
@@ -130,7 +131,7 @@ inline Name name_of(Recorder* recorder, std::string_view text, std::string_view 
 /// Records the time from here to the end of its block.
 class Span {
  public:
-  Span(Track* track, Name name, const Arguments& arguments = {})
+  Span(Track* track, Name name, Track::Given arguments = {})
       : track_(track != nullptr && track->on() ? track : nullptr) {
     if (track_ == nullptr) return;
     name_ = name;

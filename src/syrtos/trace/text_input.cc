@@ -11,7 +11,7 @@
 namespace syrtos::trace {
 
 namespace {
-constexpr unsigned kPiece = 1 << 18;
+constexpr unsigned kPiece = 1 << 16;
 constexpr int64_t kMostBytes = int64_t{1} << 33;  // a small file may unpack to anything
 }  // namespace
 
