@@ -34,14 +34,14 @@ void HostSampler::read_now() {
   add(read_host(options_.proc, now()));
 }
 
-void HostSampler::add(HostReading reading) {
+void HostSampler::add(const HostReading& reading) {
   if (readings_.size() >= options_.capacity) {
     size_t kept = 0;
     for (size_t i = 0; i < readings_.size(); i += 2) readings_[kept++] = readings_[i];
     readings_.resize(kept);
     period_ *= 2;
   }
-  readings_.push_back(std::move(reading));
+  readings_.push_back(reading);
 }
 
 std::vector<HostSample> HostSampler::samples() const {

@@ -37,7 +37,7 @@ class HostSampler {
 
  private:
   void run();
-  void add(HostReading reading);  // with the mutex held
+  void add(const HostReading& reading);  // with the mutex held
 
   const HostSamplerOptions options_;
   mutable std::mutex mutex_;  // of what follows

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,7 +64,7 @@ class Track {
              const Arguments& arguments) noexcept {
     Event* event = next_ != last_ ? next_++ : next_chunk();
     if (event == nullptr) return;
-    std::construct_at(event, start, end, flow, arguments, name, kind);
+    new (event) Event{start, end, flow, arguments, name, kind};
     written_.store(++count_, std::memory_order_release);
   }
   Event* next_chunk() noexcept;
