@@ -39,7 +39,7 @@ void HostSampler::add(const HostReading& reading) {
     size_t kept = 0;
     for (size_t i = 0; i < readings_.size(); i += 2) readings_[kept++] = readings_[i];
     readings_.resize(kept);
-    period_ *= 2;
+    if (period_ < std::chrono::hours(24)) period_ *= 2;
   }
   readings_.push_back(reading);
 }
