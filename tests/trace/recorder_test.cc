@@ -143,6 +143,7 @@ TEST(Recorder, takes_events_from_threads_at_the_same_time_while_it_is_copied) {
   constexpr int kThreads = 4, kEvents = 20'000;
   Recorder recorder({});
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&recorder, t] {
       Track* track = recorder.track(fmt::format("thread {}", t));
@@ -173,6 +174,7 @@ TEST(Recorder, that_is_full_counts_what_all_threads_lose) {
   constexpr int kThreads = 4, kEvents = 5000;
   Recorder recorder({.max_events = 7777});
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&recorder, t] {
       Track* track = recorder.track(fmt::format("thread {}", t));
