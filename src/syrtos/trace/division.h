@@ -1,0 +1,47 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+
+namespace syrtos::trace {
+
+/// What a rank's time goes into; every moment of a step belongs to one of them.
+enum class Part {
+  load,  // waiting for a batch
+  forward,
+  backward,
+  update,
+  network,  // exchanging, with nothing to compute meanwhile
+  wait,     // for a slower rank or server
+  evaluate,
+  checkpoint,
+  other,
+};
+inline constexpr size_t kParts = 9;
+inline constexpr std::array<std::string_view, kParts> kPartNames = {
+    "load", "forward", "backward", "update", "network", "wait", "evaluate", "checkpoint", "other"};
+
+inline constexpr std::string_view name_of(Part part) {
+  return kPartNames[static_cast<size_t>(part)];
+}
+
+/// Where the time of one step, or of many, went, in seconds.
+struct StepDivision {
+  std::array<double, kParts> seconds = {};
+  double hidden_network = 0;  // that an exchange ran beside computing; not part of the sum
+
+  double& operator[](Part part) { return seconds[static_cast<size_t>(part)]; }
+  double operator[](Part part) const { return seconds[static_cast<size_t>(part)]; }
+  double sum() const;
+  StepDivision& operator+=(const StepDivision& other);
+  bool operator==(const StepDivision&) const = default;
+};
+
+/// {"load": 0.5, ..., "other": 0, "hidden_network": 0.1}
+nlohmann::json to_json(const StepDivision& division);
+/// Exactly such an object; throws RequestError that says what is wrong with it.
+StepDivision division_from_json(const nlohmann::json& json);
+
+}  // namespace syrtos::trace
