@@ -29,11 +29,13 @@ class ServerTraining final : public Strategy {
 
   Task<> begin() override;
   Task<int64_t> step(const StepInfo& info) override;
-  Task<> settle() override { return beside_server(arrivals_.all()); }
+  Task<> settle() override { return beside_server(rest()); }
   Task<> agree() override;
   Task<> collect() override;
   Task<> end() override;
   std::map<int64_t, int64_t> staleness() const override;
+  int64_t dropped() const override { return report_.dropped; }
+  int64_t updates() const override;
 
  private:
   using Over = std::shared_ptr<world::Event>;
@@ -57,13 +59,14 @@ class ServerTraining final : public Strategy {
 
   Task<> start();
   Task<> pass(const StepInfo& info, int64_t& taken);
+  Task<> rest();
   Task<> refresh_all();
   Task<> collect_kept();
   Task<> stop();
   Task<> bring(int bucket, StepInfo info, Over over);
   Task<> exchange(int id, StepInfo info, Over over);
   Task<> push(int id, const StepInfo& info, uint32_t round);
-  Task<> pull(int id, uint32_t round);
+  Task<> pull(int id, uint32_t round, bool exact);
   Task<> refresh(int id);
   Task<> send_arenas();
   Task<> stop_servers();
