@@ -46,7 +46,6 @@ double weight_of(const Trial& run, Rank worker, int64_t step) {
 }
 
 Task<> work(World& world, Trial& run) {
-  world.set_deadline(20);  // whoever waits so long waits in vain
   if (world.rank() >= run.team.workers) {
     co_await serve(world, run.team, run.options, run.optimizer);
     co_return;
@@ -329,15 +328,10 @@ TEST(FreeWorkers, NobodyWaitsForAWorkerThatHasStopped) {
   }
 }
 
-/// What two workers tell each other in the next test.
-struct Turns {
-  world::Event pushed;
-  world::Event stepped;
-  world::Event received;
-};
+Tag turn(uint32_t number) { return {Purpose::barrier, 0, number}; }
 
 /// Pushes and goes on with its pass until the other has taken a step.
-Task<> compute_long(World& world, Trial& run, Turns& turns) {
+Task<> compute_long(World& world, Trial& run) {
   ToyReplica replica(run.layout, run.optimizer, world.rank());
   const auto strategy = make_strategy(world, run.team, run.options, run.optimizer, replica);
   co_await strategy->begin();
@@ -349,27 +343,28 @@ Task<> compute_long(World& world, Trial& run, Turns& turns) {
   co_await world.send(server, header_tag(0, 0), world::Source{&header, sizeof(header)});
   co_await world.recv(server, permit_tag(0, 0), world::Target{&byte, 1});
   co_await world.send(server, push_tag(0, 0), world::Source{gradient.data(), bytes});
-  turns.pushed.set();
-  co_await turns.stepped.wait();
+  co_await world.send(0, turn(0), world::Source{});
+  co_await world.recv(0, turn(1), world::Target{});
   co_await world.send(server, ready_tag(0, 0), world::Source{&byte, 1});
   Pull reply;
   co_await world.recv(server, reply_tag(0, 0), world::Target{&reply, sizeof(reply)});
   co_await world.recv(server, pull_tag(0, 0), world::Target{replica.values().data(), bytes});
-  turns.received.set();
+  co_await world.send(0, turn(2), world::Source{});
   co_await strategy->end();
 }
 
-Task<> take_a_step(World& world, Trial& run, Turns& turns) {
+Task<> take_a_step(World& world, Trial& run) {
   ToyReplica replica(run.layout, run.optimizer, world.rank());
   const auto strategy = make_strategy(world, run.team, run.options, run.optimizer, replica);
   co_await strategy->begin();
-  co_await turns.pushed.wait();
+  co_await world.recv(1, turn(0), world::Target{});
   StepInfo info;
   info.hyper = hyper_of(0);
   co_await strategy->step(info);
   co_await strategy->settle();
-  turns.stepped.set();
-  co_await turns.received.wait();
+  co_await world.send(1, turn(1), world::Source{});
+  co_await world.recv(1, turn(2), world::Target{});
+  EXPECT_TRUE(replica.consistent());
   co_await strategy->end();
 }
 
@@ -379,14 +374,10 @@ TEST(Permits, AreNotHeldByAWorkerThatStillComputes) {
   run.options.permits = 1;
   run.team.servers = 1;
   LocalCluster cluster(3);
-  Turns turns{world::Event(cluster.world(0)), world::Event(cluster.world(1)),
-              world::Event(cluster.world(0))};
   world::run_all(cluster, [&](World& world) {
-    world.set_deadline(20);
     if (world.rank() == 2) return serve(world, run.team, run.options, run.optimizer);
-    return world.rank() == 0 ? take_a_step(world, run, turns) : compute_long(world, run, turns);
+    return world.rank() == 0 ? take_a_step(world, run) : compute_long(world, run);
   });
-  EXPECT_TRUE(turns.stepped.is_set());
 }
 
 }  // namespace
