@@ -37,20 +37,23 @@ data::LoaderOptions loader_options(const ResolvedJob& job, int worker) {
 }
 
 json to_json(const Position& position) {
-  return {{"step", position.step},       {"epoch", position.epoch},
-          {"used", position.used},       {"loss_sum", position.loss_sum},
-          {"correct", position.correct}, {"samples", position.samples},
-          {"best", position.best},       {"waited", position.waited}};
+  return {{"step", position.step},         {"updates", position.updates},
+          {"epoch", position.epoch},       {"used", position.used},
+          {"loss_sum", position.loss_sum}, {"correct", position.correct},
+          {"samples", position.samples},   {"unmeasured", position.unmeasured},
+          {"best", position.best},         {"waited", position.waited}};
 }
 
 Position position_of(const json& text) {
   const json& best = text.at("best");  // null when there is none yet
   return {.step = text.at("step"),
+          .updates = text.at("updates"),
           .epoch = text.at("epoch"),
           .used = text.at("used"),
           .loss_sum = text.at("loss_sum"),
           .correct = text.at("correct"),
           .samples = text.at("samples"),
+          .unmeasured = text.at("unmeasured"),
           .best = best.is_null() ? NAN : best.get<double>(),
           .waited = text.at("waited")};
 }
@@ -108,9 +111,28 @@ void Trainer::lay_out_steps() {
   schedule_ = schedule_of(job_.job, total_steps_);
 }
 
+/// Stopped when worker 0 had taken its last step and others had not.
+bool Trainer::epoch_is_over() const {
+  const bool all_used = position_.used > 0 && steps_in_epoch() == steps_per_epoch_;
+  return all_used || (position_.unmeasured && position_.step >= total_steps_);
+}
+
 int64_t Trainer::steps_in_epoch() const {
   return steps_per_epoch_ - data::steps_left(job_.data.train->size(), position_.used,
                                              job_.step_samples(), job_.remainder);
+}
+
+/// As resolve() does for epochs that begin anew.
+void Trainer::require_samples_for_all() const {
+  if (job_.job.batch_norm != "synchronised" || job_.remainder != data::Remainder::short_batch) {
+    return;
+  }
+  const int64_t left = (job_.data.train->size() - position_.used) % job_.step_samples();
+  if (left == 0 || left >= job_.job.workers) return;
+  fail_request(
+      "--batch-norm synchronised: from where this run goes on, the last step of the epoch has {} "
+      "samples for {} workers: use another number of --workers",
+      left, job_.job.workers);
 }
 
 void Trainer::initialize() {
@@ -147,8 +169,9 @@ void Trainer::resume(const std::filesystem::path& run) {
                  job_.data.train->size());
   }
   lay_out_steps();
+  require_samples_for_all();
   if (directory_->rewind(position_.step)) directory_->keep_as_best();
-  if (position_.step >= total_steps_) {
+  if (position_.step >= total_steps_ && !epoch_is_over()) {
     fail_request("{} is complete ({} steps); to train longer give more --epochs or --steps",
                  run.string(), position_.step);
   }
@@ -191,7 +214,9 @@ Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
   const Disband disband{team_};
   co_await start(observer);
   Outcome outcome;
-  while (position_.step < total_steps_) {
+  bool go_on = true;
+  if (position_.unmeasured) co_await end_epoch(world, observer, outcome, go_on);
+  while (go_on && position_.step < total_steps_) {
     const bool wanted = should_stop();
     const bool together = team_->in_step() && !team_->alone();
     if (team_->stop_agreed() || (wanted && !together)) {
@@ -209,23 +234,30 @@ Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
       }
       continue;
     }
-    std::optional<EpochMetrics> metrics = co_await finish_epoch(world);
-    if (!metrics) {
-      outcome.end = Outcome::End::interrupted;
-      break;
-    }
-    outcome.epochs.push_back(std::move(*metrics));
-    if (is_first()) observer.epoch(outcome.epochs.back());
-    if (watch_.should_stop() && position_.step < total_steps_) {
-      outcome.end = Outcome::End::stopped_early;
-      break;
-    }
+    co_await end_epoch(world, observer, outcome, go_on);
   }
   co_await team_->strategy().end();
   outcome.staleness = team_->strategy().staleness();
+  outcome.dropped = team_->strategy().dropped();
   outcome.position = position_;
   outcome.seconds = seconds_since(begun);
   co_return outcome;
+}
+
+Task<> Trainer::end_epoch(World& world, TrainObserver& observer, Outcome& outcome, bool& go_on) {
+  go_on = false;
+  std::optional<EpochMetrics> metrics = co_await finish_epoch(world);
+  if (!metrics) {
+    outcome.end = Outcome::End::interrupted;
+    co_return;
+  }
+  outcome.epochs.push_back(std::move(*metrics));
+  if (is_first()) observer.epoch(outcome.epochs.back());
+  if (watch_.should_stop() && position_.step < total_steps_) {
+    outcome.end = Outcome::End::stopped_early;
+    co_return;
+  }
+  go_on = true;
 }
 
 Task<> Trainer::start(TrainObserver& observer) {
@@ -238,17 +270,15 @@ Task<> Trainer::start(TrainObserver& observer) {
   if (!team_->alone()) mine = fingerprint(job_, network_);
   const json state = co_await team_->open(mine, to_json(position_));
   position_ = position_of(state);
-  // Stopped when worker 0 had all its samples and others had not.
-  if (position_.used > 0 && steps_in_epoch() == steps_per_epoch_) {
-    position_ = {.step = position_.step,
-                 .epoch = position_.epoch + 1,
-                 .best = position_.best,
-                 .waited = position_.waited};
-  }
+  // Where each worker has sums of its own, worker 0 has those of before.
+  if (!team_->in_step() && !is_first()) set_sums({});
   watch_.restore(position_.best, position_.waited);
   lay_out_steps();
+  position_.unmeasured = epoch_is_over();
   co_await team_->begin(network_, *optimizer_, kept());
   loader_.seek(position_.epoch, position_.used);
+  epoch_complete_ = position_.used > 0 && steps_in_epoch() == steps_per_epoch_;
+  learning_rate_ = optim::learning_rate(schedule_, std::max<int64_t>(0, position_.step - 1));
   if (!is_first()) co_return;
   SYRTOS_CHECK(directory_.has_value(), "begin() or resume() comes first");
   board_.emplace(directory_->path(), network_.model().graph, position_.step);

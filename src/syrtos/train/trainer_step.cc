@@ -23,15 +23,10 @@ Task<> Trainer::train_step(World& world, bool wants_to_stop) {
                                    .first_sample = batch_.slice.first - position_.used});
   strategy::StepInfo info;
   info.step = position_.step;
-  // Free workers apply their own gradient as it is.
-  const bool weighted = job_.strategy.sync.kind == strategy::Sync::Kind::join ||
-                        job_.strategy.sync.kind == strategy::Sync::Kind::split;
-  if (weighted) {
-    info.weight = static_cast<double>(samples * job_.job.workers) / static_cast<double>(of_all);
-  }
+  info.weight = static_cast<double>(samples * job_.job.workers) / static_cast<double>(of_all);
   info.hyper = {.learning_rate = learning_rate_,
                 .weight_decay = job_.job.weight_decay,
-                .step = position_.step};
+                .step = position_.updates};
   info.clip = job_.job.clip;
   const int64_t steps = co_await team_->strategy().step(info);
   look_at_loss();
@@ -92,6 +87,12 @@ void Trainer::add(const Sums& sums) {
   position_.samples += sums.samples;
 }
 
+void Trainer::set_sums(const Sums& sums) {
+  position_.loss_sum = sums.loss;
+  position_.correct = sums.correct;
+  position_.samples = sums.samples;
+}
+
 /// Of all workers in a step that began after `used`.
 int64_t Trainer::samples_of(const data::Slice& slice, int64_t used) const {
   return job_.remainder == data::Remainder::pad ? job_.step_samples() : slice.used - used;
@@ -109,8 +110,9 @@ void Trainer::advance(int64_t steps) {
     samples += samples_of(slice, before);
     ++done;
   }
-  epoch_samples_ += samples;
+  epoch_samples_ += team_->in_step() ? samples : batch_.slice.count;
   position_.step += done;
+  position_.updates += done;
   position_.used = slice.used;
   epoch_complete_ = slice.last;
   if (done == 1) return;
@@ -139,6 +141,8 @@ void Trainer::note_step() {
 
 StepInfo Trainer::step_info() const {
   const auto samples = static_cast<double>(std::max<int64_t>(1, position_.samples));
+  // Of the others nothing is known before the next meeting: they are taken to be as fast.
+  const int64_t alike = team_->in_step() ? 1 : team_->present();
   return {.epoch = position_.epoch + 1,
           .epochs = job_.job.epochs,
           .step_in_epoch = steps_in_epoch(),
@@ -147,7 +151,7 @@ StepInfo Trainer::step_info() const {
           .total_steps = total_steps_,
           .loss = position_.loss_sum / samples,
           .accuracy = static_cast<double>(position_.correct) / samples,
-          .images_per_s = static_cast<double>(epoch_samples_) / seconds_.training()};
+          .images_per_s = static_cast<double>(epoch_samples_ * alike) / seconds_.training()};
 }
 
 }  // namespace syrtos::train
