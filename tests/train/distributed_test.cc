@@ -159,6 +159,7 @@ TEST_F(Distributed, WhatMakesNoSenseIsRefused) {
   refused("allreduce", "local:0", 2, "auto", "at least 1");
   refused("ps-sharded:x", "join", 2, "auto", "ps-sharded:2");
   refused("shared", "join", 2, "auto", "--sync async");
+  refused("allreduce:rign", "join", 2, "auto", "--exchange: unknown all-reduce 'rign'");
 }
 
 }  // namespace

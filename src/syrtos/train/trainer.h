@@ -139,7 +139,7 @@ class Trainer {
   std::optional<Board> board_;
   Position position_;
   bool epoch_complete_ = false;
-  PartSeconds seconds_;        // of the current epoch
+  PartSeconds seconds_;  // of the current epoch
   // Of the current epoch, trained in this process: of all workers where they keep in step, else of
   // this one.
   int64_t epoch_samples_ = 0;
