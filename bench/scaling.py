@@ -72,7 +72,8 @@ def arguments():
     parser.add_argument("--quick", action="store_true", help="LeNet-5 and ResNet-18, 1, 2, 4 hosts")
     parser.add_argument("--json", type=Path, default=OUT / "scaling.json")
     parser.add_argument("--syrtos", type=Path, default=ROOT / "build/release/syrtos")
-    parser.add_argument("--times", type=Path, help="directory of times that were measured before; what is not there is "
+    parser.add_argument("--times", type=Path,
+                        help="directory of times that were measured before; what is not there is "
                         "measured (default: everything anew, kept in build/bench/times)")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()

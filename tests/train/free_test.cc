@@ -160,6 +160,10 @@ TEST_F(FreeWorkers, GradientsThatCameTooLateAreReported) {
   Job job = free_job("late", 3, "backup:2");
   const Result result = train(job);
   EXPECT_GT(result.outcome.dropped, 0);
+  for (const EpochMetrics& epoch : result.epochs) {
+    EXPECT_GT(epoch.samples, 0);
+    EXPECT_LT(epoch.samples, 72) << "what was dropped was not trained";
+  }
 }
 
 TEST_F(Distributed, SynchronisedBatchNormNeedsSamplesForAllWhereARunGoesOn) {

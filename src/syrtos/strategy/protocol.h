@@ -43,6 +43,7 @@ struct Push {
 /// Goes before weights.
 struct Pull {
   int64_t version = 0;  ///< updates that they have seen
+  int64_t late = 0;     ///< 1: backup, the gradient before it came too late to count
 };
 
 /// From rank 0 to each server.

@@ -160,7 +160,7 @@ Task<> Server::synchronous(Rank worker, Held& held) {
     co_await listen(worker, header_tag(held.id, round), Target{&push, sizeof(push)});
     if (push.ask == Ask::agreement) {  // nobody pushes before all have what they asked for
       const Source exact{weights_of(held), held.piece.count * sizeof(float)};
-      co_await reply(worker, held, round, held.version, exact);
+      co_await reply(worker, held, round, Pull{held.version}, exact);
       continue;
     }
     Held::Sum& sum = held.sums[round % 2];
@@ -177,7 +177,7 @@ Task<> Server::synchronous(Rank worker, Held& held) {
     const bool packed = options_.wire.kind == Wire::Kind::bf16;
     const Source source = packed ? Source{sum.packed.data(), held.piece.count * 2}
                                  : Source{values, held.piece.count * sizeof(float)};
-    co_await reply(worker, held, round, push.step + 1, source);
+    co_await reply(worker, held, round, Pull{push.step + 1}, source);
     if (++sum.replied == team_.workers) {
       sum.replied = 0;
       if (options_.update == UpdateAt::worker)
@@ -231,7 +231,7 @@ Task<> Server::receive(Rank worker, Held& held, uint32_t round, const Push& push
   }
 }
 
-Task<> Server::reply(Rank worker, Held& held, uint32_t round, int64_t version, Source values) {
+Task<> Server::reply(Rank worker, Held& held, uint32_t round, Pull pull, Source values) {
   Permit permit;
   if (out_) {
     // A permit in the hands of one that still computes would keep the others waiting.
@@ -240,7 +240,6 @@ Task<> Server::reply(Rank worker, Held& held, uint32_t round, int64_t version, S
     co_await out_->acquire();
     permit.semaphore = out_.get();
   }
-  const Pull pull{version};
   if (!world_.carries_data()) values.data = nullptr;
   // The first layers' weights, which lie last, are needed first.
   const int priority = held.piece.bucket;

@@ -86,10 +86,10 @@ class Server {
   Task<> free_rounds(Rank worker, Held& held);
 
   Task<> receive(Rank worker, Held& held, uint32_t round, const Push& push, float* to, bool add);
-  Task<> reply(Rank worker, Held& held, uint32_t round, int64_t version, world::Source values);
+  Task<> reply(Rank worker, Held& held, uint32_t round, Pull pull, world::Source values);
   Task<> finish_round(Held& held, Held::Sum& sum, const Push& push);
-  Task<> apply(Held& held, const Push& push, const std::vector<float>& gradient, int64_t base);
-  Task<> count_in(Held& held, const Push& push, const std::vector<float>& gradient);
+  Task<> apply(Held& held, const Push& push, const std::vector<float>& gradient, Pull& pull);
+  Task<> count_in(Held& held, const Push& push, const std::vector<float>& gradient, Pull& pull);
   bool enough(const Held& held) const;
   static int64_t agree_on(Held& held, int64_t number);
   void copy_weights(Held& held, const Push& push, std::vector<float>& to) const;

@@ -28,7 +28,7 @@ Task<> Server::free_rounds(Rank worker, Held& held) {
   const size_t count = held.piece.count;
   std::vector<float> mine(world_.carries_data() ? count : 0);  // the gradient, then the weights
   std::vector<uint16_t> packed;
-  int64_t base = 0;  // version that the worker computes with
+  Pull pull;  // the version that the worker computes with
   bool begun = false;
   for (uint32_t round = 0;; ++round) {
     Push push;
@@ -40,19 +40,19 @@ Task<> Server::free_rounds(Rank worker, Held& held) {
     }
     if (push.ask == Ask::step) {
       if (!begun) {  // a run that was resumed goes on counting
-        base = options_.sync.kind == Sync::Kind::backup ? push.step : push.updates;
-        held.version = std::max(held.version, base);
+        pull.version = options_.sync.kind == Sync::Kind::backup ? push.step : push.updates;
+        held.version = std::max(held.version, pull.version);
         begun = true;
       }
       if (push.weight > 0) co_await receive(worker, held, round, push, mine.data(), false);
-      co_await apply(held, push, mine, base);
+      co_await apply(held, push, mine, pull);
       // Not before: whoever is let go by it gets weights that have seen this gradient.
       ++held.clocks[static_cast<size_t>(worker)];
       held.changed->notify_all();
       if (options_.sync.kind == Sync::Kind::ssp) co_await await_slowest(worker, held);
     }
     const bool exact = push.ask == Ask::agreement;
-    base = exact ? agree_on(held, push.step) : held.version;
+    pull.version = exact ? agree_on(held, push.step) : held.version;
     // Where updates are made, one after the other: never in the middle of one.
     co_await world_.compute(
         0, [&] { copy_weights(held, push, mine); }, update_where());
@@ -61,19 +61,19 @@ Task<> Server::free_rounds(Rank worker, Held& held) {
       pack_bf16({mine.data(), count}, packed);
       source = {packed.data(), count * 2};
     }
-    co_await reply(worker, held, round, base, source);
+    co_await reply(worker, held, round, pull, source);
   }
 }
 
 /// A worker without samples changes nothing: neither decay nor momentum moves the weights for it.
-Task<> Server::apply(Held& held, const Push& push, const std::vector<float>& gradient,
-                     int64_t base) {
+Task<> Server::apply(Held& held, const Push& push, const std::vector<float>& gradient, Pull& pull) {
+  pull.late = 0;
   if (push.weight > 0) {
-    const auto stale = static_cast<size_t>(held.version - base);
+    const auto stale = static_cast<size_t>(held.version - pull.version);
     ++report_.staleness[std::min(stale, Report::kLargest)];
   }
   if (options_.sync.kind == Sync::Kind::backup) {
-    co_await count_in(held, push, gradient);
+    co_await count_in(held, push, gradient, pull);
   } else if (push.weight > 0) {
     co_await update(held, gradient.data(), push, 1);
     ++held.version;
@@ -82,9 +82,11 @@ Task<> Server::apply(Held& held, const Push& push, const std::vector<float>& gra
 
 // Steps, not versions of the piece, are compared: then every piece takes the same steps, and no
 // piece waits for gradients of workers that have taken their last one.
-Task<> Server::count_in(Held& held, const Push& push, const std::vector<float>& gradient) {
+Task<> Server::count_in(Held& held, const Push& push, const std::vector<float>& gradient,
+                        Pull& pull) {
   Held::Sum& sum = held.sums[0];
   if (push.step < held.version || held.updating) {
+    pull.late = 1;
     if (push.weight > 0) ++report_.dropped;
   } else {
     if (push.weight > 0) {

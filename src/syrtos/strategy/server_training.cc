@@ -117,7 +117,14 @@ Task<> ServerTraining::pass(const StepInfo& info, int64_t& taken) {
   // Whoever was too late has to catch up: its next step is the servers' next step.
   co_await arrivals_.all();
   int64_t next = std::numeric_limits<int64_t>::max();
-  for (const Lane& lane : lanes_) next = std::min(next, lane.version);
+  size_t late = 0;
+  size_t all = 0;
+  for (const Lane& lane : lanes_) {
+    next = std::min(next, lane.version);
+    if (lane.late) late += lane.piece.count;
+    all += lane.piece.count;
+  }
+  counted_ = 1 - static_cast<double>(late) / static_cast<double>(all);
   taken = std::max<int64_t>(1, next - info.step);
 }
 
@@ -189,6 +196,7 @@ Task<> ServerTraining::pull(int id, uint32_t round, bool exact) {
   Pull header;
   co_await world_.recv(server, reply_tag(id, round), Target{&header, sizeof(header)});
   lane.version = header.version;
+  lane.late = header.late != 0;
   const Floats arena =
       options_.update == UpdateAt::server ? replica_.weights() : replica_.gradients();
   const Floats to = part(arena, piece.first, piece.count);

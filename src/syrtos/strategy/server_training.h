@@ -36,6 +36,7 @@ class ServerTraining final : public Strategy {
   std::map<int64_t, int64_t> staleness() const override;
   int64_t dropped() const override { return report_.dropped; }
   int64_t updates() const override;
+  double counted() const override { return counted_; }
 
  private:
   using Over = std::shared_ptr<world::Event>;
@@ -44,6 +45,7 @@ class ServerTraining final : public Strategy {
     Piece piece;
     uint32_t round = 0;
     int64_t version = 0;  ///< of the weights that came last
+    bool late = false;    ///< the gradient before them did not count
     std::optional<Residue> residue;
     std::vector<uint16_t> packed;
   };
@@ -83,6 +85,7 @@ class ServerTraining final : public Strategy {
   std::vector<std::vector<int>> lanes_of_bucket_;
   uint32_t commands_ = 0;
   int64_t agreements_ = 0;
+  double counted_ = 1;
   Arrivals arrivals_;
   std::optional<Server> own_;  // in a worker that serves
   world::Started serving_;

@@ -65,6 +65,8 @@ class Strategy {
   virtual std::map<int64_t, int64_t> staleness() const { return {}; }
   /// Gradients (of pieces of the parameters) that came too late to count; after end().
   virtual int64_t dropped() const { return 0; }
+  /// The part of the last step's gradient that did not come too late.
+  virtual double counted() const { return 1; }
   /// After agree(), where workers update one by one: updates that what the optimiser keeps has
   /// seen, before this run was resumed and since. Elsewhere 0: each step is one.
   virtual int64_t updates() const { return 0; }

@@ -110,7 +110,10 @@ void Trainer::advance(int64_t steps) {
     samples += samples_of(slice, before);
     ++done;
   }
-  epoch_samples_ += team_->in_step() ? samples : batch_.slice.count;
+  if (!team_->in_step()) {
+    samples = std::llround(team_->strategy().counted() * static_cast<double>(batch_.slice.count));
+  }
+  epoch_samples_ += samples;
   position_.step += done;
   position_.updates += done;
   position_.used = slice.used;
