@@ -72,7 +72,9 @@ def arguments():
     parser.add_argument("--quick", action="store_true", help="LeNet-5 and ResNet-18, 1, 2, 4 hosts")
     parser.add_argument("--json", type=Path, default=OUT / "scaling.json")
     parser.add_argument("--syrtos", type=Path, default=ROOT / "build/release/syrtos")
-    parser.add_argument("--times", type=Path, help="directory of times that were measured before")
+    parser.add_argument("--times", type=Path,
+                        help="directory of times that were measured before; what is not there is "
+                        "measured (default: everything anew, kept in build/bench/times)")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.quick:
@@ -276,6 +278,8 @@ def main():
     if load > 0.5:
         note(f"the machine is busy (load {load:.1f}): times will be rough")
     args.json.parent.mkdir(parents=True, exist_ok=True)
+    if not args.times:  # of another program, perhaps
+        shutil.rmtree(OUT / "times", ignore_errors=True)
     args.times = (args.times or OUT / "times").resolve()
     args.times.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()

@@ -77,7 +77,7 @@ inline Task<> train(World& world, const Scenario& scenario, Outcome& outcome) {
   for (mine.step = scenario.first_step; mine.step < scenario.last_step();) {
     StepInfo info;
     info.step = mine.step;
-    info.weight = scenario.weights[static_cast<size_t>(world.rank())];
+    info.weight = scenario.weight(world.rank(), mine.step);
     info.hyper = hyper_of(scenario, mine.step);
     info.clip = scenario.clip;
     ++mine.started;

@@ -49,6 +49,7 @@ struct Scenario {
   double learning_rate = 0.05;
   double clip = 0;
   std::vector<double> weights;  ///< of each worker's share
+  int idle = 0;                 ///< workers that have no samples in the last step
   world::SimOptions cluster;
 
   /// What ends the run too early.
@@ -58,6 +59,11 @@ struct Scenario {
   std::vector<int> cut_off;  ///< hosts
   double moment = 0;         ///< of the disaster, as a part of the time that the run takes without
 
+  double weight(world::Rank worker, int64_t step) const {
+    return worker < idle && step == last_step() - 1 ? 0 : weights[static_cast<size_t>(worker)];
+  }
+  /// Those who had samples in the last step are lost.
+  bool last_may_be_missing() const { return idle > 0 && disaster != Disaster::none; }
   int ranks() const { return team.workers + team.servers; }
   int64_t last_step() const { return first_step + steps; }
   bool in_step() const { return options.sync.in_step(); }
@@ -213,6 +219,9 @@ inline Scenario make_scenario(uint64_t seed) {
   scenario.cluster = random_cluster(dice, scenario.ranks());
   scenario.cluster.seed = seed;
   add_disaster(dice, scenario);
+  if (!scenario.in_step() && dice.one_in(3)) {
+    scenario.idle = dice.from_to(0, scenario.team.workers - 1);
+  }
   return scenario;
 }
 
@@ -229,13 +238,14 @@ inline std::string to_string(const Scenario& scenario) {
   }
   return fmt::format(
       "seed {}: {} workers, {} servers on {} hosts, {} {} {} update {} permits {} {} clip {}, {} "
+      "idle, {} "
       "buckets of {} elements, {} steps from {}; delays {} loss {} slow {} short cuts {}; {}",
       scenario.seed, scenario.team.workers, scenario.team.servers, scenario.cluster.hosts.size(),
       to_string(options.exchange), to_string(options.sync), to_string(options.wire),
       to_string(options.update), options.permits, optim::to_string(scenario.optimizer.method),
-      scenario.clip, scenario.layout.buckets.size(), scenario.layout.elements(), scenario.steps,
-      scenario.first_step, faults.message_delay_max, faults.loss, faults.slow_probability,
-      faults.partitions.size(), disaster);
+      scenario.clip, scenario.idle, scenario.layout.buckets.size(), scenario.layout.elements(),
+      scenario.steps, scenario.first_step, faults.message_delay_max, faults.loss,
+      faults.slow_probability, faults.partitions.size(), disaster);
 }
 
 }  // namespace syrtos::strategy

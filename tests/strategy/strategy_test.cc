@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "syrtos/optim/clip.h"
 #include "syrtos/world/local/local.h"
@@ -22,6 +24,10 @@ struct Trial {
   Team team;
   double clip = 0;
   double weight = 1;
+  std::vector<double> shares;  // weights of each worker, if they differ
+  int idle = 0;                // workers that have no samples in the last step
+  int early = 0;               // steps that worker 0 takes less
+  int64_t updates_before = 0;  // of the run that goes on
   int steps = kSteps;
   std::vector<std::vector<float>> weights;  // of each worker, afterwards
   std::vector<std::vector<float>> kept;     // at rank 0
@@ -29,8 +35,14 @@ struct Trial {
 };
 
 optim::Hyper hyper_of(int64_t step) {
-  return {
-      .learning_rate = 0.05 / (1 + static_cast<double>(step) / 50), .weight_decay = 1e-3, .step = step};
+  return {.learning_rate = 0.05 / (1 + static_cast<double>(step) / 50),
+          .weight_decay = 1e-3,
+          .step = step};
+}
+
+double weight_of(const Trial& run, Rank worker, int64_t step) {
+  if (worker < run.idle && step == run.steps - 1) return 0;
+  return run.shares.empty() ? run.weight : run.shares[static_cast<size_t>(worker)];
 }
 
 Task<> work(World& world, Trial& run) {
@@ -44,11 +56,13 @@ Task<> work(World& world, Trial& run) {
   }
   const auto strategy = make_strategy(world, run.team, run.options, run.optimizer, replica);
   co_await strategy->begin();
-  for (int64_t step = 0; step < run.steps;) {
+  const int64_t steps = world.rank() == 0 ? run.steps - run.early : run.steps;
+  for (int64_t step = 0; step < steps;) {
     StepInfo info;
     info.step = step;
-    info.weight = run.weight;
+    info.weight = weight_of(run, world.rank(), step);
     info.hyper = hyper_of(step);
+    info.hyper.step += run.updates_before;
     info.clip = run.clip;
     step += co_await strategy->step(info);
   }
@@ -97,6 +111,7 @@ Sequential train_alone(const Trial& run) {
       }
     }
     optim::Hyper hyper = hyper_of(step);
+    hyper.step += run.updates_before;
     if (run.clip > 0) hyper.gradient_scale = optim::clip_scale(replica.gradient_norm(), run.clip);
     replica.update(0, elements, hyper);
   }
@@ -107,10 +122,14 @@ Sequential train_alone(const Trial& run) {
   return result;
 }
 
-double difference(const std::vector<float>& a, const std::vector<float>& b) {
+double difference(const std::vector<float>& a, const std::vector<float>& b,
+                  bool common_only = false) {
   EXPECT_EQ(a.size(), b.size());
   double most = 0;
-  for (size_t i = 0; i < a.size(); ++i) most = std::max(most, std::fabs(double{a[i]} - b[i]));
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (common_only && !ToyReplica::common(i)) continue;
+    most = std::max(most, std::fabs(double{a[i]} - b[i]));
+  }
   return most;
 }
 
@@ -191,6 +210,25 @@ TEST(Bf16OnTheWire, StaysNear) {
   }
 }
 
+/// A float of which bf16 loses nothing.
+bool is_rounded(float value) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return (bits & 0xFFFFU) == 0;
+}
+
+TEST(Bf16OnTheWire, DoesNotRoundTheWeightsThatAllAgreeOn) {
+  for (const char* sync : {"join", "async", "ssp:1", "backup:1"}) {
+    for (const char* exchange : {"ps", "ps-colocated"}) {
+      Trial run = make_run(2, exchange, sync, "bf16");
+      run_all_ranks(run);
+      const auto rounded = std::count_if(run.weights[0].begin(), run.weights[0].end(), is_rounded);
+      EXPECT_LT(rounded, static_cast<int64_t>(run.weights[0].size()) / 2) << sync;
+      EXPECT_EQ(run.weights[1], run.weights[0]) << sync;
+    }
+  }
+}
+
 TEST(ThresholdOnTheWire, ComesNearTheGoalInTheEnd) {
   for (const char* exchange : {"allreduce", "ps", "ps-sharded:2"}) {
     Trial run = make_run(3, exchange, "join", "threshold:10");
@@ -237,6 +275,110 @@ INSTANTIATE_TEST_SUITE_P(Modes, Free,
                                          std::pair{"ps-sharded:2", "ssp:2"},
                                          std::pair{"ps", "ssp:0"}, std::pair{"ps", "backup:1"},
                                          std::pair{"ps-sharded:3", "backup:2"}));
+
+TEST(FreeWorkers, ARunThatGoesOnCountsItsUpdatesOn) {
+  for (const char* sync : {"async", "ssp:1", "join"}) {
+    Trial run = make_run(1, "ps", sync);
+    run.optimizer.method = optim::Method::adam;
+    run.updates_before = 30;
+    run_all_ranks(run);
+    EXPECT_LT(difference(run.weights[0], train_alone(run).weights), 1e-4) << sync;
+  }
+}
+
+TEST(FreeWorkers, AWorkerWithoutSamplesChangesNothing) {
+  for (const auto& [exchange, sync] :
+       {std::pair{"ps", "async"}, {"ps-sharded:2", "ssp:1"}, {"allreduce", "local:1"}}) {
+    for (const char* wire : {"f32", "bf16"}) {
+      Trial run = make_run(1, exchange, sync, wire);
+      run.idle = 1;
+      run_all_ranks(run);
+      Trial shorter = make_run(1, exchange, sync, wire);
+      shorter.steps = run.steps - 1;
+      run_all_ranks(shorter);
+      EXPECT_EQ(run.weights[0], shorter.weights[0]) << sync;
+      EXPECT_EQ(run.kept, shorter.kept) << sync << ": momentum";
+      EXPECT_EQ(run.staleness, shorter.staleness) << sync;
+    }
+  }
+}
+
+TEST(Backup, AStepIsTheMeanOfThoseThatHaveSamples) {
+  for (const int idle : {1, 2}) {
+    Trial run = make_run(3, "ps", "backup:1");
+    run.idle = idle;
+    run_all_ranks(run);
+    EXPECT_LT(difference(run.weights[0], train_alone(run).weights, true), 1e-4) << idle;
+  }
+}
+
+TEST(Backup, SharesCountByTheirSamples) {
+  Trial run = make_run(3, "ps", "backup:1");
+  run.shares = {0.75, 1.5, 0.75};
+  run_all_ranks(run);
+  EXPECT_LT(difference(run.weights[0], train_alone(run).weights, true), 1e-4);
+}
+
+TEST(FreeWorkers, NobodyWaitsForAWorkerThatHasStopped) {
+  for (const char* sync : {"ssp:0", "ssp:2", "backup:1"}) {
+    Trial run = make_run(2, "ps-sharded:2", sync);
+    run.early = 6;
+    run_all_ranks(run);
+    EXPECT_EQ(run.weights[0], run.weights[1]) << sync;
+  }
+}
+
+Tag turn(uint32_t number) { return {Purpose::barrier, 0, number}; }
+
+/// Pushes and goes on with its pass until the other has taken a step.
+Task<> compute_long(World& world, Trial& run) {
+  ToyReplica replica(run.layout, run.optimizer, world.rank());
+  const auto strategy = make_strategy(world, run.team, run.options, run.optimizer, replica);
+  co_await strategy->begin();
+  const Push header;
+  const std::vector<float> gradient(run.layout.elements());
+  const size_t bytes = gradient.size() * sizeof(float);
+  std::byte byte{1};
+  const Rank server = 2;
+  co_await world.send(server, header_tag(0, 0), world::Source{&header, sizeof(header)});
+  co_await world.recv(server, permit_tag(0, 0), world::Target{&byte, 1});
+  co_await world.send(server, push_tag(0, 0), world::Source{gradient.data(), bytes});
+  co_await world.send(0, turn(0), world::Source{});
+  co_await world.recv(0, turn(1), world::Target{});
+  co_await world.send(server, ready_tag(0, 0), world::Source{&byte, 1});
+  Pull reply;
+  co_await world.recv(server, reply_tag(0, 0), world::Target{&reply, sizeof(reply)});
+  co_await world.recv(server, pull_tag(0, 0), world::Target{replica.values().data(), bytes});
+  co_await world.send(0, turn(2), world::Source{});
+  co_await strategy->end();
+}
+
+Task<> take_a_step(World& world, Trial& run) {
+  ToyReplica replica(run.layout, run.optimizer, world.rank());
+  const auto strategy = make_strategy(world, run.team, run.options, run.optimizer, replica);
+  co_await strategy->begin();
+  co_await world.recv(1, turn(0), world::Target{});
+  StepInfo info;
+  info.hyper = hyper_of(0);
+  co_await strategy->step(info);
+  co_await strategy->settle();
+  co_await world.send(1, turn(1), world::Source{});
+  co_await world.recv(1, turn(2), world::Target{});
+  EXPECT_TRUE(replica.consistent());
+  co_await strategy->end();
+}
+
+TEST(Permits, AreNotHeldByAWorkerThatStillComputes) {
+  Trial run = make_run(2, "ps", "async");
+  run.layout = toy_layout({64}, 1000);
+  run.options.permits = 1;
+  run.team.servers = 1;
+  LocalCluster cluster(3);
+  world::run_all(cluster, [&](World& world) {
+    if (world.rank() == 2) return serve(world, run.team, run.options, run.optimizer);
+    return world.rank() == 0 ? take_a_step(world, run) : compute_long(world, run);
+  });
+}
 
 }  // namespace
 }  // namespace syrtos::strategy

@@ -1,89 +1,12 @@
 #include <gmock/gmock.h>
 
-#include <algorithm>
-#include <cmath>
-
-#include "syrtos/strategy/server.h"
 #include "syrtos/train/job_file.h"
-#include "syrtos/train/trainer.h"
-#include "syrtos/world/local/local.h"
-#include "tests/support/temporary.h"
+#include "tests/train/team.h"
 
 namespace syrtos::train {
 namespace {
 
 using testing::HasSubstr;
-
-class Silent : public TrainObserver {
- public:
-  void started(const StartInfo&) override {}
-  void step(const StepInfo&) override {}
-  void epoch(const EpochMetrics&) override {}
-};
-
-class Distributed : public TemporaryDirectory {
- protected:
-  Job small_job(const std::string& run) const {
-    Job job;
-    job.network = "lenet5";
-    job.data = "random";
-    job.samples = 70;
-    job.batch = 16;
-    job.epochs = 2;
-    job.precision = "f32";
-    job.threads = 1;
-    job.learning_rate = 0.01;
-    job.run = (directory_ / run).string();
-    return job;
-  }
-
-  struct Result {
-    std::vector<float> weights;  // of rank 0
-    std::vector<EpochMetrics> epochs;
-    Outcome outcome;
-  };
-
-  /// All ranks in this process.
-  static Result train(const Job& job, const std::string& resume = "", int64_t stop_after = 0) {
-    const ResolvedJob resolved = resolve(job, cpu_info(), "nowhere");
-    const strategy::Team team = team_of(resolved);
-    std::vector<std::unique_ptr<Trainer>> trainers;
-    for (int worker = 0; worker < team.workers; ++worker) {
-      trainers.push_back(std::make_unique<Trainer>(resolve(job, cpu_info(), "nowhere"), worker));
-    }
-    if (resume.empty()) {
-      trainers[0]->begin();
-    } else {
-      trainers[0]->resume(resume);
-    }
-    std::vector<Outcome> outcomes(trainers.size());
-    Silent silent;
-    int64_t asked = 0;
-    const auto stop = [&] { return stop_after > 0 && ++asked > stop_after; };
-    world::LocalCluster cluster(team.workers + team.servers);
-    world::run_all(cluster, [&](World& world) -> Task<> {
-      if (world.rank() >= team.workers) {
-        return strategy::serve(world, team, resolved.strategy, optimizer_options(job));
-      }
-      const auto rank = static_cast<size_t>(world.rank());
-      return keep_result(trainers[rank]->run(world, silent, stop), outcomes[rank]);
-    });
-    const std::span<float> weights = trainers[0]->network().parameters().weights();
-    for (const auto& trainer : trainers) {
-      const std::span<float> other = trainer->network().parameters().weights();
-      EXPECT_TRUE(std::equal(weights.begin(), weights.end(), other.begin()))
-          << "workers differ in the end";
-    }
-    return {{weights.begin(), weights.end()}, outcomes[0].epochs, outcomes[0]};
-  }
-
-  static double difference(const std::vector<float>& a, const std::vector<float>& b) {
-    EXPECT_EQ(a.size(), b.size());
-    double most = 0;
-    for (size_t i = 0; i < a.size(); ++i) most = std::max(most, std::fabs(double{a[i]} - b[i]));
-    return most;
-  }
-};
 
 struct Way {
   int workers;
@@ -236,6 +159,7 @@ TEST_F(Distributed, WhatMakesNoSenseIsRefused) {
   refused("allreduce", "local:0", 2, "auto", "at least 1");
   refused("ps-sharded:x", "join", 2, "auto", "ps-sharded:2");
   refused("shared", "join", 2, "auto", "--sync async");
+  refused("allreduce:rign", "join", 2, "auto", "--exchange: unknown all-reduce 'rign'");
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ nlohmann::json to_json(const Outcome& outcome, const train::RunDirectory& direct
   for (const auto& [stale, pushes] : outcome.staleness) {
     text["staleness"][std::to_string(stale)] = pushes;
   }
+  if (!outcome.staleness.empty()) text["dropped"] = outcome.dropped;
   return text;
 }
 
@@ -48,6 +49,10 @@ void print_staleness(const Outcome& outcome) {
   for (const auto& [stale, pushes] : outcome.staleness) {
     text += fmt::format("{}{}: {:.1f} %", text.empty() ? "" : ", ", stale,
                         100.0 * static_cast<double>(pushes) / static_cast<double>(all));
+  }
+  if (outcome.dropped > 0) {
+    text += fmt::format("; dropped, because they came too late: {:.1f} %",
+                        100.0 * static_cast<double>(outcome.dropped) / static_cast<double>(all));
   }
   fmt::print("staleness (updates between pull and push): {}\n", text);
 }

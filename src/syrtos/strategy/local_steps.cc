@@ -19,6 +19,7 @@ Task<int64_t> LocalSteps::step(const StepInfo& info) {
   co_await run_pass(world_, group_, replica_, arrivals_, info.step, [](int) {});
   const size_t elements = replica_.layout().elements();
   co_await world_.compute(replica_.update_seconds(elements), [&] {
+    if (info.weight == 0) return;  // no samples: neither decay nor momentum moves the weights
     optim::Hyper hyper = info.hyper;
     if (info.clip > 0) {
       hyper.gradient_scale = optim::clip_scale(replica_.gradient_norm(), info.clip);

@@ -43,13 +43,21 @@ void expect_no_number(const Words& words, const char* option) {
   }
 }
 
+collective::Algorithm algorithm_of(const Words& words) {
+  try {
+    return collective::parse_algorithm(words.number.value_or("auto"));
+  } catch (const RequestError& error) {
+    fail_request("--exchange: {}", error.what());
+  }
+}
+
 }  // namespace
 
 Exchange parse_exchange(std::string_view text) {
   const Words words = split(text);
   Exchange exchange;
   if (words.name == "allreduce") {
-    exchange.algorithm = collective::parse_algorithm(words.number.value_or("auto"));
+    exchange.algorithm = algorithm_of(words);
   } else if (words.name == "ps-sharded") {
     exchange.kind = Exchange::Kind::servers;
     exchange.servers = number_of<int>(words, "--exchange", "ps-sharded:2", 1);
@@ -187,6 +195,11 @@ void check(const Options& options, int workers, int64_t batch, bool clips) {
         "--sync {} needs someone who holds the weights: use --exchange ps, ps-sharded:K or "
         "ps-colocated instead of {}",
         sync_text, to_string(exchange));
+  }
+  if (exchange.kind == Exchange::Kind::all_reduce &&
+      exchange.algorithm == collective::Algorithm::native &&
+      options.wire.kind == Wire::Kind::bf16) {
+    fail_request("--exchange allreduce:mpi: MPI sums f32: use --wire f32 or another all-reduce");
   }
   if (exchange.has_servers() && sync.kind == Sync::Kind::local) {
     fail_request(

@@ -14,22 +14,36 @@ namespace syrtos::strategy {
 //     Push                       ->                    what comes, and how to use it
 //                               <-       a byte        only with --permits: now you
 //     the gradient               ->
+//     a byte                     ->                    only with --permits, when the pass is over,
+//                                                      which still reads the weights: now me
 //                               <-       Pull, then weights (or averaged gradients)
 //
+// A Push can also ask for something else (Ask); then no gradient follows it.
 // A worker that serves talks with itself too, so each kind of message has a lane of its own.
+
+enum class Ask : uint32_t {
+  step = 0,       ///< a gradient comes
+  agreement = 1,  ///< the weights of agreement `step` are wanted, in f32 whatever the wire
+  rest = 2,       ///< nothing comes until the next agreement, nobody need wait for it: no answer
+};
 
 /// Goes before a gradient.
 struct Push {
   double learning_rate = 0;
   double weight_decay = 0;
+  /// By which the gradient was multiplied. Where workers do not take steps together, 0 says that
+  /// there is none: the worker had no samples.
+  double weight = 1;
   int64_t step = 0;
-  uint32_t words = 0;      ///< of a sparse gradient
-  uint32_t pull_only = 0;  ///< 1: no gradient comes, the weights of agreement `step` are wanted
+  int64_t updates = 0;  ///< that what the optimiser keeps had seen before this step
+  uint32_t words = 0;   ///< of a sparse gradient
+  Ask ask = Ask::step;
 };
 
 /// Goes before weights.
 struct Pull {
   int64_t version = 0;  ///< updates that they have seen
+  int64_t late = 0;     ///< 1: backup, the gradient before it came too late to count
 };
 
 /// From rank 0 to each server.
@@ -56,6 +70,9 @@ inline Tag permit_tag(int piece, uint32_t round) {
 }
 inline Tag reply_tag(int piece, uint32_t round) {
   return {Purpose::permit, static_cast<uint16_t>(piece), round, 2};
+}
+inline Tag ready_tag(int piece, uint32_t round) {
+  return {Purpose::permit, static_cast<uint16_t>(piece), round, 3};
 }
 inline Tag push_tag(int piece, uint32_t round) {
   return {Purpose::push, static_cast<uint16_t>(piece), round};

@@ -1,7 +1,6 @@
 #include "syrtos/strategy/server.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "syrtos/base/error.h"
 #include "syrtos/strategy/wire.h"
@@ -39,7 +38,6 @@ Server::Server(World& world, const Team& team, const Options& options,
     : world_(world),
       team_(team),
       options_(options),
-      index_(index),
       elements_(elements_of(place_on_servers(layout, servers), index)),
       optimizer_(optimizer, world.carries_data() ? elements_ : 0),
       lost_(static_cast<size_t>(team.workers)),
@@ -66,6 +64,7 @@ Server::Server(World& world, const Team& team, const Options& options,
       if (data && used) sum.values.resize(piece.count);
     }
     held.clocks.resize(static_cast<size_t>(team.workers));
+    held.resting.resize(static_cast<size_t>(team.workers));
     held.changed = std::make_unique<world::Condition>(world);
     offset += piece.count;
   }
@@ -159,6 +158,11 @@ Task<> Server::synchronous(Rank worker, Held& held) {
   for (uint32_t round = 0;; ++round) {
     Push push;
     co_await listen(worker, header_tag(held.id, round), Target{&push, sizeof(push)});
+    if (push.ask == Ask::agreement) {  // nobody pushes before all have what they asked for
+      const Source exact{weights_of(held), held.piece.count * sizeof(float)};
+      co_await reply(worker, held, round, Pull{held.version}, exact);
+      continue;
+    }
     Held::Sum& sum = held.sums[round % 2];
     co_await receive(worker, held, round, push, sum.values.data(), true);
     const std::shared_ptr<world::Event> done = sum.done;
@@ -173,7 +177,7 @@ Task<> Server::synchronous(Rank worker, Held& held) {
     const bool packed = options_.wire.kind == Wire::Kind::bf16;
     const Source source = packed ? Source{sum.packed.data(), held.piece.count * 2}
                                  : Source{values, held.piece.count * sizeof(float)};
-    co_await reply(worker, held, round, push.step + 1, source);
+    co_await reply(worker, held, round, Pull{push.step + 1}, source);
     if (++sum.replied == team_.workers) {
       sum.replied = 0;
       if (options_.update == UpdateAt::worker)
@@ -227,13 +231,15 @@ Task<> Server::receive(Rank worker, Held& held, uint32_t round, const Push& push
   }
 }
 
-Task<> Server::reply(Rank worker, Held& held, uint32_t round, int64_t version, Source values) {
+Task<> Server::reply(Rank worker, Held& held, uint32_t round, Pull pull, Source values) {
   Permit permit;
   if (out_) {
+    // A permit in the hands of one that still computes would keep the others waiting.
+    std::byte ready{};
+    co_await listen(worker, ready_tag(held.id, round), Target{&ready, 1});
     co_await out_->acquire();
     permit.semaphore = out_.get();
   }
-  const Pull pull{version};
   if (!world_.carries_data()) values.data = nullptr;
   // The first layers' weights, which lie last, are needed first.
   const int priority = held.piece.bucket;
@@ -242,7 +248,9 @@ Task<> Server::reply(Rank worker, Held& held, uint32_t round, int64_t version, S
 }
 
 Task<> Server::update(Held& held, const float* gradient, const Push& push, double gradient_scale) {
-  const int64_t step = options_.sync.in_step() ? push.step : held.version;
+  const bool one_by_one =
+      options_.sync.kind == Sync::Kind::async || options_.sync.kind == Sync::Kind::ssp;
+  const int64_t step = one_by_one ? held.version : push.updates;
   co_await world_.compute(
       options_.update_s_per_element * static_cast<double>(held.piece.count),
       [&] {

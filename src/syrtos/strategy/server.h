@@ -24,10 +24,12 @@ namespace syrtos::strategy {
 ///   backup: drop it if this piece has taken its step already; else add it, and with the
 ///           (N - B)-th one take the step; wait until it is taken
 ///   send the weights
+///   A worker that has no samples in a step brings nothing: it only gets the weights.
 ///
 /// Messages and bytes of a step and worker: each piece once in each direction, so that all workers
 /// move 2 N times the parameters through the servers; with K servers 2 N / K through each.
 /// With --permits K at most K gradients come in and K pieces go out at a time; the others compute.
+/// Only workers that are ready to receive get a permit.
 class Server {
  public:
   /// `index`: which server it is.
@@ -52,12 +54,14 @@ class Server {
       std::vector<float> values;
       std::vector<uint16_t> packed;
       int arrived = 0;
+      double weight = 0;  ///< backup: of those that arrived
       int replied = 0;
       std::shared_ptr<world::Event> done;
     };
     std::array<Sum, 2> sums;
 
     std::vector<int64_t> clocks;  ///< pushes of each worker
+    std::vector<bool> resting;    ///< workers that bring nothing until all have met
     bool updating = false;        ///< backup: the gradients of this step are enough
 
     /// What workers agreed on last: a late gradient of a lost worker must not come between them.
@@ -82,9 +86,11 @@ class Server {
   Task<> free_rounds(Rank worker, Held& held);
 
   Task<> receive(Rank worker, Held& held, uint32_t round, const Push& push, float* to, bool add);
-  Task<> reply(Rank worker, Held& held, uint32_t round, int64_t version, world::Source values);
+  Task<> reply(Rank worker, Held& held, uint32_t round, Pull pull, world::Source values);
   Task<> finish_round(Held& held, Held::Sum& sum, const Push& push);
-  Task<> count_in(Held& held, const Push& push, const std::vector<float>& gradient);
+  Task<> apply(Held& held, const Push& push, const std::vector<float>& gradient, Pull& pull);
+  Task<> count_in(Held& held, const Push& push, const std::vector<float>& gradient, Pull& pull);
+  bool enough(const Held& held) const;
   static int64_t agree_on(Held& held, int64_t number);
   void copy_weights(Held& held, const Push& push, std::vector<float>& to) const;
   /// A worker that serves leaves its pool to computing.
@@ -95,15 +101,14 @@ class Server {
   Task<> update(Held& held, const float* gradient, const Push& push, double scale);
 
   void lose(Rank worker);
-  int alive() const;
-  int64_t needed() const;
+  /// Workers of which a gradient can still come.
+  int64_t active(const Held& held) const;
   float* weights_of(const Held& held) const;
   Floats kept_of(const Held& held, size_t arena) const;
 
   World& world_;
   const Team team_;
   const Options options_;
-  const int index_;
   std::vector<Held> held_;
   size_t elements_ = 0;
   std::vector<float> weights_;

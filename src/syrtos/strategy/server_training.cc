@@ -117,7 +117,14 @@ Task<> ServerTraining::pass(const StepInfo& info, int64_t& taken) {
   // Whoever was too late has to catch up: its next step is the servers' next step.
   co_await arrivals_.all();
   int64_t next = std::numeric_limits<int64_t>::max();
-  for (const Lane& lane : lanes_) next = std::min(next, lane.version);
+  size_t late = 0;
+  size_t all = 0;
+  for (const Lane& lane : lanes_) {
+    next = std::min(next, lane.version);
+    if (lane.late) late += lane.piece.count;
+    all += lane.piece.count;
+  }
+  counted_ = 1 - static_cast<double>(late) / static_cast<double>(all);
   taken = std::max<int64_t>(1, next - info.step);
 }
 
@@ -134,7 +141,7 @@ Task<> ServerTraining::exchange(int id, StepInfo info, Over over) {
   const uint32_t round = lane.round++;
   co_await push(id, info, round);
   co_await over->wait();
-  co_await pull(id, round);
+  co_await pull(id, round, false);
   const Piece& piece = lane.piece;
   if (options_.update == UpdateAt::server) {
     co_await world_.compute(0,
@@ -152,14 +159,18 @@ Task<> ServerTraining::push(int id, const StepInfo& info, uint32_t round) {
   const int priority = lane.piece.bucket;
   const Floats gradient = part(replica_.gradients(), lane.piece.first, lane.piece.count);
   scale(gradient, info.weight);
+  const bool nothing = info.weight == 0 && !options_.sync.in_step();
   SparseGradient sparse;
-  if (lane.residue) sparse = lane.residue->encode(gradient);
+  if (lane.residue && !nothing) sparse = lane.residue->encode(gradient);
   Push header;
   header.learning_rate = info.hyper.learning_rate;
   header.weight_decay = info.hyper.weight_decay;
+  header.weight = info.weight;
   header.step = info.step;
+  header.updates = info.hyper.step;
   header.words = static_cast<uint32_t>(sparse.words.size());
   co_await world_.send(server, header_tag(id, round), Source{&header, sizeof(header)}, priority);
+  if (nothing) co_return;
   if (options_.permits > 0) {
     std::byte go{};
     co_await world_.recv(server, permit_tag(id, round), Target{&go, 1});
@@ -174,17 +185,22 @@ Task<> ServerTraining::push(int id, const StepInfo& info, uint32_t round) {
   co_await world_.send(server, push_tag(id, round), source, priority);
 }
 
-Task<> ServerTraining::pull(int id, uint32_t round) {
+Task<> ServerTraining::pull(int id, uint32_t round, bool exact) {
   Lane& lane = lanes_[static_cast<size_t>(id)];
   const Piece& piece = lane.piece;
   const Rank server = server_of(piece);
+  if (options_.permits > 0) {
+    const std::byte ready{1};
+    co_await world_.send(server, ready_tag(id, round), Source{&ready, 1}, piece.bucket);
+  }
   Pull header;
   co_await world_.recv(server, reply_tag(id, round), Target{&header, sizeof(header)});
   lane.version = header.version;
+  lane.late = header.late != 0;
   const Floats arena =
       options_.update == UpdateAt::server ? replica_.weights() : replica_.gradients();
   const Floats to = part(arena, piece.first, piece.count);
-  const bool packed = options_.wire.kind == Wire::Kind::bf16;
+  const bool packed = options_.wire.kind == Wire::Kind::bf16 && !exact;
   const Target target{to.data, piece.count * (packed ? 2 : sizeof(float)),
                       packed ? Landing::widen : Landing::store};
   co_await world_.recv(server, pull_tag(id, round), target);
@@ -195,15 +211,31 @@ Task<> ServerTraining::refresh(int id) {
   Lane& lane = lanes_[static_cast<size_t>(id)];
   const uint32_t round = lane.round++;
   Push header;
-  header.pull_only = 1;
+  header.ask = Ask::agreement;
   header.step = agreements_;
   co_await world_.send(server_of(lane.piece), header_tag(id, round),
                        Source{&header, sizeof(header)});
-  co_await pull(id, round);
+  co_await pull(id, round, true);
 }
 
+/// Whoever waits for this worker's next step, ssp and backup, need not while it waits for others.
+Task<> ServerTraining::rest() {
+  co_await arrivals_.all();
+  if (options_.sync.in_step()) co_return;
+  Push header;
+  header.ask = Ask::rest;
+  for (size_t id = 0; id < lanes_.size(); ++id) {
+    Lane& lane = lanes_[id];
+    co_await world_.send(server_of(lane.piece), header_tag(static_cast<int>(id), lane.round++),
+                         Source{&header, sizeof(header)});
+  }
+}
+
+/// Where all have the same weights already they may be rounded ones.
 Task<> ServerTraining::agree() {
-  if (!options_.sync.in_step()) co_await beside_server(refresh_all());
+  const bool rounded =
+      options_.wire.kind == Wire::Kind::bf16 && options_.update == UpdateAt::server;
+  if (rounded || !options_.sync.in_step()) co_await beside_server(refresh_all());
 }
 
 Task<> ServerTraining::refresh_all() {
@@ -282,6 +314,13 @@ Task<> ServerTraining::update_clipped(StepInfo info) {
     info.hyper.gradient_scale = optim::clip_scale(replica_.gradient_norm(), info.clip);
     replica_.update(0, elements, info.hyper);
   });
+}
+
+int64_t ServerTraining::updates() const {
+  int64_t most = 0;
+  if (options_.sync.kind != Sync::Kind::async && options_.sync.kind != Sync::Kind::ssp) return most;
+  for (const Lane& lane : lanes_) most = std::max(most, lane.version);
+  return most;
 }
 
 std::map<int64_t, int64_t> ServerTraining::staleness() const {

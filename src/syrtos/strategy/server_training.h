@@ -29,11 +29,14 @@ class ServerTraining final : public Strategy {
 
   Task<> begin() override;
   Task<int64_t> step(const StepInfo& info) override;
-  Task<> settle() override { return beside_server(arrivals_.all()); }
+  Task<> settle() override { return beside_server(rest()); }
   Task<> agree() override;
   Task<> collect() override;
   Task<> end() override;
   std::map<int64_t, int64_t> staleness() const override;
+  int64_t dropped() const override { return report_.dropped; }
+  int64_t updates() const override;
+  double counted() const override { return counted_; }
 
  private:
   using Over = std::shared_ptr<world::Event>;
@@ -42,6 +45,7 @@ class ServerTraining final : public Strategy {
     Piece piece;
     uint32_t round = 0;
     int64_t version = 0;  ///< of the weights that came last
+    bool late = false;    ///< the gradient before them did not count
     std::optional<Residue> residue;
     std::vector<uint16_t> packed;
   };
@@ -57,13 +61,14 @@ class ServerTraining final : public Strategy {
 
   Task<> start();
   Task<> pass(const StepInfo& info, int64_t& taken);
+  Task<> rest();
   Task<> refresh_all();
   Task<> collect_kept();
   Task<> stop();
   Task<> bring(int bucket, StepInfo info, Over over);
   Task<> exchange(int id, StepInfo info, Over over);
   Task<> push(int id, const StepInfo& info, uint32_t round);
-  Task<> pull(int id, uint32_t round);
+  Task<> pull(int id, uint32_t round, bool exact);
   Task<> refresh(int id);
   Task<> send_arenas();
   Task<> stop_servers();
@@ -80,6 +85,7 @@ class ServerTraining final : public Strategy {
   std::vector<std::vector<int>> lanes_of_bucket_;
   uint32_t commands_ = 0;
   int64_t agreements_ = 0;
+  double counted_ = 1;
   Arrivals arrivals_;
   std::optional<Server> own_;  // in a worker that serves
   world::Started serving_;

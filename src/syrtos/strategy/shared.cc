@@ -45,7 +45,7 @@ Task<> SharedTraining::begin() {
 }
 
 Task<int64_t> SharedTraining::step(const StepInfo& info) {
-  if (!begun_) updates_before_ = info.step * group_.size();
+  if (!begun_) updates_before_ = info.hyper.step;
   begun_ = true;
   double seconds = replica_.update_seconds(replica_.layout().elements());
   for (const Stage& stage : replica_.stages()) seconds += stage.seconds;
@@ -62,8 +62,11 @@ void SharedTraining::pass() {
 }
 
 void SharedTraining::update_shared_weights(StepInfo info) {
+  if (info.weight == 0) return;
+  info.hyper.gradient_scale = info.weight;
   if (info.clip > 0) {
-    info.hyper.gradient_scale = optim::clip_scale(replica_.gradient_norm(), info.clip);
+    const double norm = info.weight * replica_.gradient_norm();
+    info.hyper.gradient_scale *= optim::clip_scale(norm, info.clip);
   }
   const int64_t updates = replica_.updates();
   ++staleness_[updates - seen_];

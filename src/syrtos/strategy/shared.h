@@ -30,6 +30,7 @@ class SharedTraining final : public Strategy {
 
   /// Updates of others since this worker's pass began -> its updates.
   std::map<int64_t, int64_t> staleness() const override { return staleness_; }
+  int64_t updates() const override { return updates_before_ + replica_.updates(); }
 
  private:
   void pass();
@@ -39,7 +40,7 @@ class SharedTraining final : public Strategy {
   Replica& replica_;
   const collective::Group group_;
   int64_t seen_ = 0;            // updates when the pass began
-  int64_t updates_before_ = 0;  // in this run, before this process
+  int64_t updates_before_ = 0;  // that the optimiser had seen, before this process
   bool begun_ = false;
   std::map<int64_t, int64_t> staleness_;
 };

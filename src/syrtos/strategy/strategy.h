@@ -28,10 +28,11 @@ struct Team {
 
 struct StepInfo {
   int64_t step = 0;  ///< of the run, from 0
-  /// Samples of this worker over the mean number: 1 unless shares differ.
+  /// Samples of this worker over the mean number: 1 unless shares differ; 0: it has none, and its
+  /// gradient means nothing.
   double weight = 1;
-  optim::Hyper hyper;
-  double clip = 0;  ///< largest norm of the gradient; 0: any
+  optim::Hyper hyper;  ///< its step: updates that what the optimiser keeps has seen
+  double clip = 0;     ///< largest norm of the gradient; 0: any
 };
 
 /// Where a worker's time went that it did not compute, in seconds.
@@ -51,7 +52,7 @@ class Strategy {
   virtual Task<int64_t> step(const StepInfo& info) = 0;
   /// Awaits what is on its way; the weights are complete then, but with async not those of others.
   virtual Task<> settle() = 0;
-  /// After every worker has settled: all have the same weights.
+  /// After every worker has settled: all have the same weights, the exact ones.
   virtual Task<> agree() = 0;
   /// After agree(): rank 0 has what the optimiser keeps.
   virtual Task<> collect() = 0;
@@ -62,6 +63,13 @@ class Strategy {
   /// How many updates came between a worker's pull and its push: staleness -> pushes. Of this
   /// process's servers, or of this worker where weights are shared.
   virtual std::map<int64_t, int64_t> staleness() const { return {}; }
+  /// Gradients (of pieces of the parameters) that came too late to count; after end().
+  virtual int64_t dropped() const { return 0; }
+  /// The part of the last step's gradient that did not come too late.
+  virtual double counted() const { return 1; }
+  /// After agree(), where workers update one by one: updates that what the optimiser keeps has
+  /// seen, before this run was resumed and since. Elsewhere 0: each step is one.
+  virtual int64_t updates() const { return 0; }
 
  protected:
   Waiting waiting_;

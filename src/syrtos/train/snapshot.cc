@@ -72,11 +72,13 @@ void save_snapshot(const std::filesystem::path& file, const ResolvedJob& resolve
       {"seed", job.seed},
       {"random_samples", job.samples},
       {"step", position.step},
+      {"updates", position.updates},
       {"epoch", position.epoch},
       {"used", position.used},
       {"loss_sum", position.loss_sum},
       {"correct", position.correct},
       {"samples", position.samples},
+      {"unmeasured", position.unmeasured},
       {"best", std::isnan(position.best) ? json(nullptr) : json(position.best)},
       {"waited", position.waited},
   };
@@ -128,6 +130,15 @@ Position load_snapshot(CheckpointReader& checkpoint, Parameters& parameters,
   }
   Position position;
   position.step = field(checkpoint, "step", position.step);
+  // Checkpoints of older versions do not say everything.
+  if (checkpoint.meta().contains("updates")) {
+    position.updates = field(checkpoint, "updates", position.updates);
+  } else {
+    position.updates = position.step;
+  }
+  if (checkpoint.meta().contains("unmeasured")) {
+    position.unmeasured = field(checkpoint, "unmeasured", position.unmeasured);
+  }
   position.epoch = field(checkpoint, "epoch", position.epoch);
   position.used = field(checkpoint, "used", position.used);
   position.loss_sum = field(checkpoint, "loss_sum", position.loss_sum);
@@ -137,7 +148,7 @@ Position load_snapshot(CheckpointReader& checkpoint, Parameters& parameters,
   if (!checkpoint.meta().value("best", json(nullptr)).is_null()) {
     position.best = field(checkpoint, "best", 0.0);
   }
-  if (position.step < 0 || position.epoch < 0 || position.used < 0) {
+  if (position.step < 0 || position.updates < 0 || position.epoch < 0 || position.used < 0) {
     fail_request("{}: expected a position in the run, found step {} of epoch {}",
                  checkpoint.file().string(), position.step, position.epoch);
   }

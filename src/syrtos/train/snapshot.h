@@ -13,11 +13,13 @@ namespace syrtos::train {
 /// Where a run is: everything that it needs to go on with the same bits.
 struct Position {
   int64_t step = 0;     ///< steps done
+  int64_t updates = 0;  ///< that what the optimiser keeps has seen: more where workers take turns
   int64_t epoch = 0;    ///< epochs done
   int64_t used = 0;     ///< samples of the current epoch that were used, by all workers
   double loss_sum = 0;  ///< over the samples of the current epoch, as the next two
   int64_t correct = 0;
   int64_t samples = 0;
+  bool unmeasured = false;  ///< the epoch, or the run, is at its end but was not evaluated yet
   double best = std::numeric_limits<double>::quiet_NaN();  ///< of the early-stopping metric
   int waited = 0;                                          ///< epochs since
 };

@@ -23,6 +23,7 @@ json to_json(const EpochReport& report) {
           {"loss", report.training.loss},
           {"correct", report.training.correct},
           {"samples", report.training.samples},
+          {"trained", report.trained},
           {"test_loss", report.evaluation.loss},
           {"test_accuracy", report.evaluation.accuracy},
           {"test_top5", report.evaluation.top5},
@@ -45,6 +46,7 @@ EpochReport report_of(const json& text) {
           .training = {.loss = text.at("loss"),
                        .correct = text.at("correct"),
                        .samples = text.at("samples")},
+          .trained = text.at("trained"),
           .evaluation = {.loss = loss.is_null() ? NAN : loss.get<double>(),
                          .accuracy = text.at("test_accuracy"),
                          .top5 = text.at("test_top5"),
@@ -195,6 +197,24 @@ Task<> TeamWork::meet(bool wants_to_stop) {
   stop_agreed_ = stop_agreed_ || decided.at("stop").get<bool>();
   test_shard_ = {decided.at("places").at(static_cast<size_t>(world_.rank())).get<int64_t>(),
                  decided.at("present").get<int64_t>()};
+}
+
+Task<Sums> TeamWork::hand_over(Sums mine) {
+  if (alone()) co_return mine;
+  Sums all;
+  const auto add_up = [&](const std::vector<std::string>& texts) -> std::string {
+    for (const std::string& text : texts) {
+      if (text.empty()) continue;  // lost
+      const json sums = json::parse(text);
+      all.loss += sums.at("loss").get<double>();
+      all.correct += sums.at("correct").get<int64_t>();
+      all.samples += sums.at("samples").get<int64_t>();
+    }
+    return {};
+  };
+  const json text = {{"loss", mine.loss}, {"correct", mine.correct}, {"samples", mine.samples}};
+  co_await meetings_.meet(text.dump(), add_up);
+  co_return all;
 }
 
 }  // namespace syrtos::train

@@ -31,6 +31,7 @@ struct EpochReport {
   std::string host;
   PartSeconds seconds;
   Sums training;          ///< of the worker's own samples, where workers do not keep in step
+  int64_t trained = 0;    ///< samples of the epoch in this process, of all who keep in step with it
   Evaluation evaluation;  ///< of its part of the test data
   double queue = 0;
   double helped = 0;
@@ -78,6 +79,10 @@ class TeamWork {
       std::function<nlohmann::json(const std::vector<EpochReport>&)> decide);
   /// Nobody goes on before all have come. If one of them wants to stop, stop_agreed() says so.
   Task<> meet(bool wants_to_stop = false);
+  /// Where each has sums of its own: worker 0 leaves with those of all, the others with none.
+  Task<Sums> hand_over(Sums mine);
+  /// Workers that came to the last meeting.
+  int64_t present() const { return test_shard_.workers; }
   /// Which part of the test data is this worker's: the lost ones' parts go to the others.
   data::Shard test_shard() const { return test_shard_; }
 

@@ -6,7 +6,6 @@
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
 #include "syrtos/data/patches.h"
-#include "syrtos/train/evaluate.h"
 #include "syrtos/train/fingerprint.h"
 #include "syrtos/world/local/local.h"
 
@@ -38,20 +37,23 @@ data::LoaderOptions loader_options(const ResolvedJob& job, int worker) {
 }
 
 json to_json(const Position& position) {
-  return {{"step", position.step},       {"epoch", position.epoch},
-          {"used", position.used},       {"loss_sum", position.loss_sum},
-          {"correct", position.correct}, {"samples", position.samples},
-          {"best", position.best},       {"waited", position.waited}};
+  return {{"step", position.step},         {"updates", position.updates},
+          {"epoch", position.epoch},       {"used", position.used},
+          {"loss_sum", position.loss_sum}, {"correct", position.correct},
+          {"samples", position.samples},   {"unmeasured", position.unmeasured},
+          {"best", position.best},         {"waited", position.waited}};
 }
 
 Position position_of(const json& text) {
   const json& best = text.at("best");  // null when there is none yet
   return {.step = text.at("step"),
+          .updates = text.at("updates"),
           .epoch = text.at("epoch"),
           .used = text.at("used"),
           .loss_sum = text.at("loss_sum"),
           .correct = text.at("correct"),
           .samples = text.at("samples"),
+          .unmeasured = text.at("unmeasured"),
           .best = best.is_null() ? NAN : best.get<double>(),
           .waited = text.at("waited")};
 }
@@ -109,9 +111,28 @@ void Trainer::lay_out_steps() {
   schedule_ = schedule_of(job_.job, total_steps_);
 }
 
+/// Stopped when worker 0 had taken its last step and others had not.
+bool Trainer::epoch_is_over() const {
+  const bool all_used = position_.used > 0 && steps_in_epoch() == steps_per_epoch_;
+  return all_used || (position_.unmeasured && position_.step >= total_steps_);
+}
+
 int64_t Trainer::steps_in_epoch() const {
   return steps_per_epoch_ - data::steps_left(job_.data.train->size(), position_.used,
                                              job_.step_samples(), job_.remainder);
+}
+
+/// As resolve() does for epochs that begin anew.
+void Trainer::require_samples_for_all() const {
+  if (job_.job.batch_norm != "synchronised" || job_.remainder != data::Remainder::short_batch) {
+    return;
+  }
+  const int64_t left = (job_.data.train->size() - position_.used) % job_.step_samples();
+  if (left == 0 || left >= job_.job.workers) return;
+  fail_request(
+      "--batch-norm synchronised: from where this run goes on, the last step of the epoch has {} "
+      "samples for {} workers: use another number of --workers",
+      left, job_.job.workers);
 }
 
 void Trainer::initialize() {
@@ -148,8 +169,9 @@ void Trainer::resume(const std::filesystem::path& run) {
                  job_.data.train->size());
   }
   lay_out_steps();
+  require_samples_for_all();
   if (directory_->rewind(position_.step)) directory_->keep_as_best();
-  if (position_.step >= total_steps_) {
+  if (position_.step >= total_steps_ && !epoch_is_over()) {
     fail_request("{} is complete ({} steps); to train longer give more --epochs or --steps",
                  run.string(), position_.step);
   }
@@ -192,7 +214,9 @@ Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
   const Disband disband{team_};
   co_await start(observer);
   Outcome outcome;
-  while (position_.step < total_steps_) {
+  bool go_on = true;
+  if (position_.unmeasured) co_await end_epoch(world, observer, outcome, go_on);
+  while (go_on && position_.step < total_steps_) {
     const bool wanted = should_stop();
     const bool together = team_->in_step() && !team_->alone();
     if (team_->stop_agreed() || (wanted && !together)) {
@@ -210,23 +234,30 @@ Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
       }
       continue;
     }
-    std::optional<EpochMetrics> metrics = co_await finish_epoch(world);
-    if (!metrics) {
-      outcome.end = Outcome::End::interrupted;
-      break;
-    }
-    outcome.epochs.push_back(std::move(*metrics));
-    if (is_first()) observer.epoch(outcome.epochs.back());
-    if (watch_.should_stop() && position_.step < total_steps_) {
-      outcome.end = Outcome::End::stopped_early;
-      break;
-    }
+    co_await end_epoch(world, observer, outcome, go_on);
   }
   co_await team_->strategy().end();
   outcome.staleness = team_->strategy().staleness();
+  outcome.dropped = team_->strategy().dropped();
   outcome.position = position_;
   outcome.seconds = seconds_since(begun);
   co_return outcome;
+}
+
+Task<> Trainer::end_epoch(World& world, TrainObserver& observer, Outcome& outcome, bool& go_on) {
+  go_on = false;
+  std::optional<EpochMetrics> metrics = co_await finish_epoch(world);
+  if (!metrics) {
+    outcome.end = Outcome::End::interrupted;
+    co_return;
+  }
+  outcome.epochs.push_back(std::move(*metrics));
+  if (is_first()) observer.epoch(outcome.epochs.back());
+  if (watch_.should_stop() && position_.step < total_steps_) {
+    outcome.end = Outcome::End::stopped_early;
+    co_return;
+  }
+  go_on = true;
 }
 
 Task<> Trainer::start(TrainObserver& observer) {
@@ -239,17 +270,15 @@ Task<> Trainer::start(TrainObserver& observer) {
   if (!team_->alone()) mine = fingerprint(job_, network_);
   const json state = co_await team_->open(mine, to_json(position_));
   position_ = position_of(state);
-  // Stopped when worker 0 had all its samples and others had not.
-  if (position_.used > 0 && steps_in_epoch() == steps_per_epoch_) {
-    position_ = {.step = position_.step,
-                 .epoch = position_.epoch + 1,
-                 .best = position_.best,
-                 .waited = position_.waited};
-  }
+  // Where each worker has sums of its own, worker 0 has those of before.
+  if (!team_->in_step() && !is_first()) set_sums({});
   watch_.restore(position_.best, position_.waited);
   lay_out_steps();
+  position_.unmeasured = epoch_is_over();
   co_await team_->begin(network_, *optimizer_, kept());
   loader_.seek(position_.epoch, position_.used);
+  epoch_complete_ = position_.used > 0 && steps_in_epoch() == steps_per_epoch_;
+  learning_rate_ = optim::learning_rate(schedule_, std::max<int64_t>(0, position_.step - 1));
   if (!is_first()) co_return;
   SYRTOS_CHECK(directory_.has_value(), "begin() or resume() comes first");
   board_.emplace(directory_->path(), network_.model().graph, position_.step);
@@ -261,147 +290,6 @@ Task<> Trainer::start(TrainObserver& observer) {
                     .total_steps = total_steps_,
                     .first_step = position_.step,
                     .buckets = static_cast<int>(team_->replica().layout().buckets.size())});
-}
-
-Task<> Trainer::train_step(World& world, bool wants_to_stop) {
-  const auto start = Clock::now();
-  co_await world.compute(0, [this] { load_batch(); });
-  seconds_.load += seconds_since(start);
-
-  const double waited = team_->strategy().waiting().network;
-  learning_rate_ = optim::learning_rate(schedule_, position_.step);
-  const int64_t samples = batch_.slice.count;
-  const int64_t of_all = samples_of(batch_.slice, position_.used);
-  team_->replica().begin(samples, {.seed = static_cast<uint64_t>(job_.job.seed),
-                                   .step = position_.step,
-                                   .first_sample = batch_.slice.first - position_.used});
-  strategy::StepInfo info;
-  info.step = position_.step;
-  // Free workers apply their own gradient as it is.
-  const bool weighted = job_.strategy.sync.kind == strategy::Sync::Kind::join ||
-                        job_.strategy.sync.kind == strategy::Sync::Kind::split;
-  if (weighted) {
-    info.weight = static_cast<double>(samples * job_.job.workers) / static_cast<double>(of_all);
-  }
-  info.hyper = {.learning_rate = learning_rate_,
-                .weight_decay = job_.job.weight_decay,
-                .step = position_.step};
-  info.clip = job_.job.clip;
-  const int64_t steps = co_await team_->strategy().step(info);
-  look_at_loss();
-  if (!std::isfinite(loss_)) co_await world.compute(0, [this] { fail_of_loss(); });
-  const Sums sums{static_cast<double>(loss_) * static_cast<double>(samples), correct_, samples};
-  if (team_->alone() || !team_->in_step()) {
-    add(sums);
-  } else {
-    const double before = world.now();
-    co_await team_->share(sums, wants_to_stop);  // waits for the sums of the step before
-    seconds_.network += world.now() - before;
-    add(team_->take_sums());
-  }
-  advance(steps);
-  const NetworkReplica::Times times = team_->replica().take_times();
-  seconds_.forward += times.forward_s;
-  seconds_.backward += times.backward_s;
-  seconds_.update += times.update_s;
-  seconds_.network += team_->strategy().waiting().network - waited;
-  if (lookahead_ && lookahead_->due(position_.step)) co_await look_ahead(world);
-  note_step();
-}
-
-void Trainer::load_batch() {
-  batch_ = loader_.next();
-  SYRTOS_CHECK(batch_.epoch == position_.epoch, "{} {}", batch_.epoch, position_.epoch);
-  if (batch_.slice.count > 0) network_.training(batch_.slice.count).use(batch_);
-}
-
-void Trainer::look_at_loss() {
-  if (batch_.slice.count == 0) {
-    loss_ = 0;
-    correct_ = 0;
-    return;
-  }
-  NetworkProgram& training = network_.training(batch_.slice.count);
-  loss_ = team_->replica().replays() ? 0 : training.loss();
-  correct_ = count_correct(training.logits(), batch_.labels);
-}
-
-/// Looks for the layer that is to blame.
-void Trainer::fail_of_loss() {
-  NetworkProgram& training = network_.training(batch_.slice.count);
-  const ops::Step step{.seed = static_cast<uint64_t>(job_.job.seed), .step = position_.step};
-  const graph::Program::Item* item = training.program().find_non_finite(step);
-  const std::string where =
-      item == nullptr
-          ? "no single layer is to blame"
-          : fmt::format("first non-finite value after layer {} ({})", item->layer, item->operation);
-  fail_run("loss is {} at step {} (epoch {}): {}; try a smaller --lr (now {}) or --clip 1",
-           std::isnan(loss_) ? "nan" : "infinite", position_.step + 1, position_.epoch + 1, where,
-           learning_rate_);
-}
-
-void Trainer::add(const Sums& sums) {
-  position_.loss_sum += sums.loss;
-  position_.correct += sums.correct;
-  position_.samples += sums.samples;
-}
-
-/// Of all workers in a step that began after `used`.
-int64_t Trainer::samples_of(const data::Slice& slice, int64_t used) const {
-  return job_.remainder == data::Remainder::pad ? job_.step_samples() : slice.used - used;
-}
-
-/// More than one step: a worker that was too slow leaves out what the others have done.
-void Trainer::advance(int64_t steps) {
-  data::Slice slice = batch_.slice;
-  int64_t done = 1;
-  int64_t samples = samples_of(slice, position_.used);
-  while (done < steps && !slice.last) {
-    const int64_t before = slice.used;
-    slice = data::slice_of(job_.data.train->size(), slice.used, job_.step_samples(),
-                           {worker_, job_.job.workers}, job_.remainder);
-    samples += samples_of(slice, before);
-    ++done;
-  }
-  epoch_samples_ += samples;
-  position_.step += done;
-  position_.used = slice.used;
-  epoch_complete_ = slice.last;
-  if (done == 1) return;
-  if (epoch_complete_) {
-    loader_.seek(position_.epoch + 1, 0);
-  } else {
-    loader_.seek(position_.epoch, position_.used);
-  }
-}
-
-Task<> Trainer::look_ahead(World& world) {
-  co_await team_->strategy().settle();
-  co_await world.compute(0, [this] {
-    const graph::Parameters& parameters = network_.parameters();
-    lookahead_->update(parameters.weights(), parameters.working(),
-                       lookahead_->decay(position_.step, total_steps_));
-  });
-}
-
-void Trainer::note_step() {
-  // About a hundred points an epoch: enough for a curve, few enough to write each at once.
-  if (is_first() && position_.step % std::max<int64_t>(1, steps_per_epoch_ / 100) == 0) {
-    board_->step(position_.step, loss_, learning_rate_);
-  }
-}
-
-StepInfo Trainer::step_info() const {
-  const auto samples = static_cast<double>(std::max<int64_t>(1, position_.samples));
-  return {.epoch = position_.epoch + 1,
-          .epochs = job_.job.epochs,
-          .step_in_epoch = steps_in_epoch(),
-          .steps_per_epoch = steps_per_epoch_,
-          .step = position_.step,
-          .total_steps = total_steps_,
-          .loss = position_.loss_sum / samples,
-          .accuracy = static_cast<double>(position_.correct) / samples,
-          .images_per_s = static_cast<double>(epoch_samples_) / seconds_.training()};
 }
 
 }  // namespace syrtos::train

@@ -58,6 +58,7 @@ struct Outcome {
   std::vector<EpochMetrics> epochs;  ///< of this process; rank 0's are those of all
   double seconds = 0;
   std::map<int64_t, int64_t> staleness;  ///< updates between pull and push -> pushes, at rank 0
+  int64_t dropped = 0;                   ///< of them: gradients that came too late to count
 };
 
 /// For whoever runs a task that has a result.
@@ -93,10 +94,16 @@ class Trainer {
   int64_t memory_bytes() const;
   void lay_out_steps();
   int64_t steps_in_epoch() const;
+  bool epoch_is_over() const;
+  void require_samples_for_all() const;
 
   world::Task<> start(TrainObserver& observer);
   world::Task<> train_step(world::World& world, bool wants_to_stop);
+  world::Task<> end_epoch(world::World& world, TrainObserver& observer, Outcome& outcome,
+                          bool& go_on);
   void add(const Sums& sums);
+  Sums sums() const { return {position_.loss_sum, position_.correct, position_.samples}; }
+  void set_sums(const Sums& sums);
   void load_batch();
   void look_at_loss();
   [[noreturn]] void fail_of_loss();
@@ -111,6 +118,7 @@ class Trainer {
   void keep(const EpochMetrics& metrics);
   world::Task<> checkpoint(world::World& world, bool wants_to_stop);
   world::Task<> save_together(world::World& world);
+  void note_updates();
   void save() const;
   StepInfo step_info() const;
   bool is_first() const { return worker_ == 0; }
@@ -131,8 +139,10 @@ class Trainer {
   std::optional<Board> board_;
   Position position_;
   bool epoch_complete_ = false;
-  PartSeconds seconds_;        // of the current epoch
-  int64_t epoch_samples_ = 0;  // of the current epoch in this process, of all workers
+  PartSeconds seconds_;  // of the current epoch
+  // Of the current epoch, trained in this process: of all workers where they keep in step, else of
+  // this one.
+  int64_t epoch_samples_ = 0;
   double learning_rate_ = 0;
 
   data::Batch batch_;             // of the current step

@@ -1,5 +1,6 @@
 // What workers do together when an epoch ends, and when they stop within one.
 
+#include <algorithm>
 #include <cmath>
 
 #include "syrtos/base/error.h"
@@ -28,9 +29,15 @@ Task<> Trainer::checkpoint(World& world, bool wants_to_stop) {
 
 Task<> Trainer::save_together(World& world) {
   co_await team_->strategy().agree();
+  note_updates();
   co_await team_->strategy().collect();
+  if (!team_->in_step()) set_sums(co_await team_->hand_over(sums()));
   if (is_first()) co_await world.compute(0, [this] { save(); });
   co_await team_->meet();
+}
+
+void Trainer::note_updates() {
+  position_.updates = std::max(position_.updates, team_->strategy().updates());
 }
 
 Task<std::optional<EpochMetrics>> Trainer::finish_epoch(World& world) {
@@ -43,16 +50,18 @@ Task<std::optional<EpochMetrics>> Trainer::finish_epoch(World& world) {
     co_await team_->meet();
     if (team_->stop_agreed() && !team_->in_step()) {
       // Another one is in mid-epoch and does not come to the evaluation.
+      position_.unmeasured = true;
       co_await save_together(world);
       co_return std::nullopt;
     }
     co_await team_->average_states();
   }
   co_await team_->strategy().agree();
+  note_updates();
 
   EpochReport mine;
   const bool evaluated =
-      position_.step == total_steps_ || (position_.epoch + 1) % job_.job.evaluate_every == 0;
+      position_.step >= total_steps_ || (position_.epoch + 1) % job_.job.evaluate_every == 0;
   co_await world.compute(0, [&] { mine = measure_own_part(evaluated); });
   mine.host = world.host(world.rank());
   co_await team_->strategy().collect();
@@ -71,11 +80,11 @@ Task<std::optional<EpochMetrics>> Trainer::finish_epoch(World& world) {
   }
   // A run that ends within an epoch stays there, so that more steps can follow.
   if (epoch_complete_) {
-    position_ = {.step = position_.step, .epoch = position_.epoch + 1};
+    position_ = {
+        .step = position_.step, .updates = position_.updates, .epoch = position_.epoch + 1};
   } else {
-    position_.loss_sum = shared.at("loss_sum");
-    position_.correct = shared.at("correct");
-    position_.samples = shared.at("samples");
+    set_sums({shared.at("loss_sum"), shared.at("correct"), shared.at("samples")});
+    position_.unmeasured = false;
   }
   position_.best = watch_.best();
   position_.waited = watch_.waited();
@@ -99,7 +108,8 @@ EpochReport Trainer::measure_own_part(bool evaluated) {
   report.queue = loading.queue;
   report.helped = loading.helped;
   report.seconds = seconds_;
-  report.training = {position_.loss_sum, position_.correct, position_.samples};
+  report.training = sums();
+  report.trained = epoch_samples_;
   return report;
 }
 
@@ -108,7 +118,6 @@ EpochMetrics Trainer::merge(const std::vector<EpochReport>& reports, bool evalua
   EpochMetrics metrics;
   metrics.epoch = position_.epoch + 1;
   metrics.step = position_.step;
-  metrics.samples = epoch_samples_;
   metrics.learning_rate = learning_rate_;
   metrics.evaluated = evaluated;
   metrics.queue = reports[0].queue;
@@ -126,6 +135,7 @@ EpochMetrics Trainer::merge(const std::vector<EpochReport>& reports, bool evalua
     if (reports.size() > 1) {
       metrics.workers.push_back({static_cast<int>(rank), report.host, report.seconds});
     }
+    if (rank == 0 || !team_->in_step()) metrics.samples += report.trained;
     if (rank > 0 && !team_->in_step()) add(report.training);
   }
   if (evaluated) {
@@ -137,7 +147,7 @@ EpochMetrics Trainer::merge(const std::vector<EpochReport>& reports, bool evalua
                metrics.test_loss, position_.step, position_.epoch + 1);
     }
   }
-  const auto trained = static_cast<double>(position_.samples);
+  const auto trained = static_cast<double>(std::max<int64_t>(1, position_.samples));
   metrics.train_loss = position_.loss_sum / trained;
   metrics.train_accuracy = static_cast<double>(position_.correct) / trained;
   return metrics;
