@@ -169,13 +169,15 @@ void add_probe_data(CLI::App& command, Run& run) {
 
 void add_probe(CLI::App& app, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("probe", "Measure this machine");
+  CLI::App* command = app.add_subcommand("probe", "Measure this machine or a cluster");
   command->require_subcommand(1);
   command->footer(
       "Examples:\n"
       "  syrtos probe compute --network resnet18 --batch 42 --input 32\n"
-      "  syrtos probe data --data cifar10 --augment crop:4,flip");
+      "  syrtos probe data --data cifar10 --augment crop:4,flip\n"
+      "  syrtos probe network --hosts hosts.txt --to cluster.toml");
   add_probe_data(*command, run);
+  add_probe_network(*command, run);
   CLI::App* compute = command->add_subcommand("compute", "Time the training steps of a network");
   train::ProbeOptions& probe = options->probe;
   compute->add_option("--network", probe.network, "network")->capture_default_str();

@@ -11,10 +11,10 @@
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
 #include "syrtos/cli/progress.h"
+#include "syrtos/cli/ranks.h"
 #include "syrtos/cli/train_request.h"
 #include "syrtos/launch/launch.h"
 #include "syrtos/launch/membership.h"
-#include "syrtos/launch/token.h"
 #include "syrtos/strategy/compute_times.h"
 #include "syrtos/strategy/server.h"
 #include "syrtos/world/mpi/mpi_world.h"
@@ -101,8 +101,7 @@ int run_work(AnyWorld& world, RankWork& work, const TrainRequest& request,
 
 /// The command line of the ranks: this one, with what was decided here.
 std::vector<std::string> rank_command(const Context& context, const std::string& run) {
-  std::vector<std::string> command = {fs::read_symlink("/proc/self/exe").string()};
-  command.insert(command.end(), context.arguments.begin(), context.arguments.end());
+  std::vector<std::string> command = own_command(context);
   if (!run.empty()) {
     command.push_back("--run");
     command.push_back(run);
@@ -188,9 +187,7 @@ int launch_training(const TrainRequest& request, train::Job job, const Context& 
   launch::LaunchOptions options;
   if (launcher == "ssh") {
     options.hosts = launch::read_hosts(request.hosts);
-    options.remote = launch::RemoteShell{request.remote_shell, fs::current_path()};
-    const std::vector<std::string> ask = {rank_command(context, "")[0], "doctor", "--identity"};
-    launch::check_hosts(options.hosts, *options.remote, ask, context.interrupted);
+    reach_hosts(options, request.remote_shell, context);
   } else {
     options.hosts = {launch::this_machine(context.cpu.cores, team.workers + team.servers)};
   }
@@ -216,40 +213,16 @@ int launch_training(const TrainRequest& request, train::Job job, const Context& 
 }
 
 int train_as_rank(const TrainRequest& request, train::Job job, const Context& context) {
-  const launch::Invitation invitation = launch::parse_invitation(request.join);
-  const std::string token = launch::read_token(STDIN_FILENO, std::chrono::seconds(10));
+  RankProcess self(request.join);
+  const launch::Invitation& invitation = self.invitation();
   if (job.threads == 0) job.threads = invitation.cores;
   RankWork work = prepare(std::move(job), invitation.rank, context);
-  world::Listener listener(invitation.address);
-  launch::JoinOptions join;
-  join.invitation = invitation;
-  join.token = token;
-  join.port = listener.port();
-  join.input = STDIN_FILENO;
-  const std::unique_ptr<launch::Membership> membership = launch::join(join);
-  const launch::Assignment& assignment = membership->assignment();
-  membership->report("connecting to the other ranks");
-  world::TcpOptions options;
-  options.rank = assignment.rank;
-  options.token = assignment.token;
-  for (const launch::Member& member : assignment.members) {
-    options.members.push_back({member.host, member.address, member.port});
-  }
-  Progress progress(request.json ? stderr : stdout, context.environment.colour,
-                    request.json ? invitation.error_columns : invitation.output_columns);
-  const auto should_stop = [&] { return membership->stop_requested() || context.interrupted(); };
-  int code = kExitFailed;
-  try {
-    world::TcpWorld world(std::move(options), std::move(listener));
-    code = run_work(world, work, request, should_stop, progress, membership.get());
-  } catch (const world::PeerLost& error) {
-    progress.clear();
-    membership->blame(error.rank());
-    return kExitFailed;  // the launcher says who, once for all
-  }
-  std::fflush(stdout);
-  membership->leave();
-  return code;
+  return self.run([&](world::TcpWorld& world, launch::Membership& membership) {
+    Progress progress(request.json ? stderr : stdout, context.environment.colour,
+                      request.json ? invitation.error_columns : invitation.output_columns);
+    const auto should_stop = [&] { return membership.stop_requested() || context.interrupted(); };
+    return run_work(world, work, request, should_stop, progress, &membership);
+  });
 }
 
 int train_under_mpi(const TrainRequest& request, train::Job job, const Context& context) {
