@@ -1,9 +1,10 @@
 #include "syrtos/planner/probe_network.h"
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "syrtos/base/parallel.h"
 #include "syrtos/planner/probe_schedule.h"
 #include "syrtos/world/sim/sim.h"
 
@@ -12,8 +13,6 @@
 namespace syrtos::planner {
 namespace {
 
-using testing::Each;
-using testing::ElementsAre;
 using world::SimCluster;
 using world::SimOptions;
 
@@ -23,6 +22,7 @@ world::Task<> probe(world::World& world, NetworkProbeOptions options, NetworkPro
 
 /// What every rank found: they must agree.
 NetworkProbe measured(const SimOptions& options, double seconds = 4) {
+  set_thread_count(1);  // nothing is computed here but virtual time
   SimCluster cluster(options);
   std::vector<NetworkProbe> results(static_cast<size_t>(cluster.size()));
   world::run_all(cluster, [&](world::World& world) {

@@ -21,6 +21,7 @@ namespace {
 
 constexpr double kLeastSeconds = 0.5;
 constexpr double kMostSeconds = 600;
+constexpr int kWorkers = 2;
 constexpr int kMostWorkers = 256;
 constexpr int kBarWidth = 24;
 constexpr int kLineNeeds = 80;  // columns
@@ -29,8 +30,8 @@ struct Request {
   std::string hosts;  ///< file
   std::string remote_shell = "ssh";
   bool local = false;
-  int workers = 2;  ///< of local
-  std::string to;   ///< file
+  int workers = kWorkers;  ///< of local
+  std::string to;          ///< file
   double seconds = NetworkProbeOptions().seconds;
   bool json = false;
   std::string join;  ///< in a rank's process: its invitation
@@ -100,6 +101,10 @@ void check(const Request& request) {
     fail_request(
         "which hosts? Give --hosts FILE, one name per line, or --local for processes of this "
         "machine");
+  }
+  if (!request.local && request.workers != kWorkers) {
+    fail_request("--workers {}: one process runs on each host; leave it out, or use --local",
+                 request.workers);
   }
   if (!(request.seconds >= kLeastSeconds && request.seconds <= kMostSeconds)) {
     fail_request("--seconds: expected {} to {}, found {}", kLeastSeconds, kMostSeconds,

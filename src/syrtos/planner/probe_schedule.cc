@@ -24,7 +24,7 @@ double reached(const Meeting& meeting, const Figures& figures, size_t turn) {
   return std::min(figures[index(meeting.centre)][turn].value, outwards);
 }
 
-double percentile(const std::vector<double>& sorted, double part) {
+double in_sorted(const std::vector<double>& sorted, double part) {
   const double at = part * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<size_t>(at);
   const size_t above = std::min(below + 1, sorted.size() - 1);
@@ -116,17 +116,17 @@ std::vector<double> bandwidths(const std::vector<Turn>& turns, const Figures& fi
   return so_far;
 }
 
-double median(std::vector<double> values) {
+double percentile(std::vector<double> values, double part) {
   if (values.empty()) return 0;
   std::ranges::sort(values);
-  return percentile(values, 0.5);
+  return in_sorted(values, part);
 }
 
 double relative_spread(std::vector<double> values) {
   if (values.empty()) return 0;
   std::ranges::sort(values);
-  const double middle = percentile(values, 0.5);
-  return middle > 0 ? (percentile(values, 0.84) - percentile(values, 0.16)) / 2 / middle : 0;
+  const double middle = in_sorted(values, 0.5);
+  return middle > 0 ? (in_sorted(values, 0.84) - in_sorted(values, 0.16)) / 2 / middle : 0;
 }
 
 }  // namespace syrtos::planner

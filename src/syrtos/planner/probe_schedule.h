@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "syrtos/world/tag.h"
@@ -47,7 +48,9 @@ std::vector<double> latencies(const std::vector<Turn>& turns, const Figures& fig
 std::vector<double> bandwidths(const std::vector<Turn>& turns, const Figures& figures,
                                std::vector<double> so_far, double clearly);
 
-double median(std::vector<double> values);
+/// 0 to 1; 0 of nothing.
+double percentile(std::vector<double> values, double part);
+inline double median(std::vector<double> values) { return percentile(std::move(values), 0.5); }
 /// Half of what lies between the 16th and the 84th percentile, against the median: the relative
 /// standard deviation, if it were a normal distribution.
 double relative_spread(std::vector<double> values);

@@ -23,8 +23,9 @@ constexpr size_t kTrialBytes = 256 * 1024;
 constexpr int kTrials = 2;
 constexpr uint8_t kLanes = 2;       // messages of a stream that are on their way at a time
 constexpr int kLeastMessages = 4;   // of a lane
-constexpr size_t kMostWindows = 9;  // in which the rate is taken
-constexpr double kMessageSeconds = 0.02;
+constexpr size_t kMostWindows = 5;  // in which the rate is taken
+constexpr double kWarmPart = 0.2;   // of the time
+constexpr double kMessageSeconds = 0.01;
 constexpr double kLeastBytes = 64 * 1024;
 constexpr double kMostBytes = 2 * 1024 * 1024;
 
@@ -55,23 +56,28 @@ Task<> recv_lane(World& world, Rank from, Tag tag, size_t bytes, std::vector<dou
 
 /// The first messages fill buffers and find the speed of the connection, so they do not count; nor
 /// do those that came after `until`, when others may have ceased to send, if there are enough.
-/// Messages of two lanes may arrive in pairs: windows are longer.
-Figure rate_of(std::vector<double> arrivals, size_t bytes, double until) {
+/// What a lost packet held up arrives in a burst later: only all of it together is the rate, parts
+/// of it show how certain it is.
+Figure rate_of(std::vector<double> arrivals, size_t bytes, double begin, double until) {
   constexpr size_t kEnough = kLanes * kLeastMessages;
   std::ranges::sort(arrivals);
   while (arrivals.size() > kEnough && arrivals.back() > until) arrivals.pop_back();
-  const size_t first = std::max<size_t>(1, arrivals.size() / 8);
+  const double warm = begin + kWarmPart * (arrivals.back() - begin);
+  size_t first = 1;
+  while (first + kEnough / 2 < arrivals.size() - 1 && arrivals[first] < warm) ++first;
   const size_t counted = arrivals.size() - 1 - first;
+  const auto rate = [&](size_t from, size_t to) {
+    // A clock that did not move: faster than it can tell.
+    const double seconds = std::max(arrivals[first + to] - arrivals[first + from], 1e-6);
+    return static_cast<double>((to - from) * bytes) / seconds;
+  };
   const size_t windows = std::min(kMostWindows, counted / kLanes);
   std::vector<double> rates;
   for (size_t window = 0; window < windows; ++window) {
-    const size_t begin = first + counted * window / windows;
-    const size_t end = first + counted * (window + 1) / windows;
-    // A clock that did not move: faster than it can tell.
-    const double seconds = std::max(arrivals[end] - arrivals[begin], 1e-6);
-    rates.push_back(static_cast<double>((end - begin) * bytes) / seconds);
+    rates.push_back(rate(counted * window / windows, counted * (window + 1) / windows));
   }
-  return {median(rates), relative_spread(rates)};
+  const double spread = relative_spread(std::move(rates)) / std::sqrt(static_cast<double>(windows));
+  return {rate(0, counted), spread};
 }
 
 }  // namespace
@@ -126,7 +132,8 @@ Task<size_t> agree_on_bytes(World& world, Rank peer, Tag tag) {
 
 Task<Figure> stream(World& world, std::vector<Stream> out, std::vector<Stream> in, Tag tag,
                     double seconds) {
-  const double until = world.now() + seconds;
+  const double begin = world.now();
+  const double until = begin + seconds;
   std::vector<std::vector<double>> arrivals(in.size());
   std::vector<Started> tasks;
   for (tag.part = 0; tag.part < kLanes; ++tag.part) {
@@ -140,7 +147,7 @@ Task<Figure> stream(World& world, std::vector<Stream> out, std::vector<Stream> i
   co_await join_all(world, tasks);
   Figure all;
   for (size_t i = 0; i < in.size(); ++i) {
-    const Figure one = rate_of(std::move(arrivals[i]), in[i].bytes, until);
+    const Figure one = rate_of(std::move(arrivals[i]), in[i].bytes, begin, until);
     all.value += one.value;
     all.spread = std::max(all.spread, one.spread);
   }

@@ -14,7 +14,7 @@ namespace syrtos::planner {
 /// Half of the time of a small message there and back.
 world::Task<Figure> ping_pong(world::World& world, Rank peer, world::Tag tag);
 
-/// Bytes of a message that takes some 20 ms: 64 kB to 2 MB.
+/// Bytes of a message that takes some 10 ms: 64 kB to 2 MB.
 size_t message_bytes(double bytes_per_s);
 /// Both exchange a little and agree on the bytes of a message.
 world::Task<size_t> agree_on_bytes(world::World& world, Rank peer, world::Tag tag);
