@@ -35,6 +35,7 @@ constexpr double kPiece = 0.01;  // seconds of computing at a time
 constexpr size_t kLeastPieces = 6;
 constexpr double kQuick = 0.25;     // of the pieces
 constexpr int kMostDoublings = 20;  // of what is found to be too short
+constexpr double kWatch = 0.1;      // between two looks at whether to stop
 constexpr double kDeadline = 60;    // nobody waits longer for a turn to end
 
 /// Seconds of each part.
@@ -117,7 +118,6 @@ class Probe {
 
   /// Nobody begins before all have come.
   Task<> step(const std::string& doing) {
-    if (options_.should_stop && options_.should_stop()) fail_run("interrupted while {}", doing);
     if (options_.progress) {
       options_.progress(doing, std::min(0.99, (world_.now() - start_) / planned_));
     }
@@ -374,6 +374,19 @@ class Probe {
   NetworkProbe result_;
 };
 
+Task<> measure(Probe& probe, NetworkProbe& result, bool& done) {
+  result = co_await probe.run();
+  done = true;
+}
+
+/// A turn may be long.
+Task<> watch(World& world, const std::function<bool()>& should_stop, const bool& done) {
+  while (!done) {
+    if (should_stop()) fail_run("interrupted");
+    co_await world.sleep(kWatch);
+  }
+}
+
 }  // namespace
 
 double process_core_seconds() {
@@ -386,8 +399,14 @@ double process_core_seconds() {
 }
 
 Task<NetworkProbe> probe_network(World& world, NetworkProbeOptions options) {
+  const std::function<bool()> should_stop = options.should_stop;
   Probe probe(world, std::move(options));
-  NetworkProbe result = co_await probe.run();
+  NetworkProbe result;
+  bool done = false;
+  std::vector<world::Started> both;
+  both.emplace_back(world, measure(probe, result, done));
+  if (should_stop) both.emplace_back(world, watch(world, should_stop, done));
+  co_await join_all(world, both);
   co_return result;
 }
 

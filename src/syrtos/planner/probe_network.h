@@ -23,7 +23,7 @@ struct NetworkProbeOptions {
   std::function<double()> core_seconds = process_core_seconds;
   /// Called before each step of the measuring with what comes and the part that is done, 0 to 1.
   std::function<void(const std::string& doing, double part)> progress = nullptr;
-  /// True ends it by RunError, within about a second.
+  /// Asked some ten times a second; true ends it by RunError.
   std::function<bool()> should_stop = nullptr;
 };
 
