@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "syrtos/base/parallel.h"
 #include "syrtos/planner/probe_schedule.h"
@@ -175,6 +176,21 @@ TEST(ProbeNetwork, RanksOfOneHostMeasureItsMemory) {
   expect_near_part(cluster.hosts[0].memory_bandwidth, 4e9, 0.02, "bandwidth");
   expect_near_part(cluster.hosts[0].memory_latency, 3e-6, 0.02, "latency");
   check(cluster, "the profile");
+}
+
+TEST(ProbeNetwork, TheProfileIsReadAgainAsItWasWritten) {
+  const ClusterProfile cluster = measured(with_bandwidths({117e6, 11.7e6, 117e6})).cluster;
+  const auto file = std::filesystem::path(testing::TempDir()) / "syrtos-probe-network.toml";
+  write_cluster(file, cluster);
+  const ClusterProfile again = read_cluster(file);
+  std::filesystem::remove(file);
+  ASSERT_EQ(again.hosts.size(), 3U);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(again.hosts[i].name, cluster.hosts[i].name);
+    expect_near_part(again.hosts[i].bandwidth, cluster.hosts[i].bandwidth, 0.01, "bandwidth");
+    expect_near_part(again.hosts[i].latency, cluster.hosts[i].latency, 0.01, "latency");
+    EXPECT_EQ(again.hosts[i].cores, cluster.hosts[i].cores);
+  }
 }
 
 TEST(ProbeNetwork, TakesNotMuchLongerThanItIsTold) {
