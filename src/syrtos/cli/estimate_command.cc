@@ -1,12 +1,11 @@
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "syrtos/base/format.h"
+#include "syrtos/cli/draw.h"
 #include "syrtos/cli/estimate_request.h"
 #include "syrtos/report/plot.h"
 
@@ -119,18 +118,6 @@ report::Chart chart_of(const EstimateRequest& request) {
   return chart;
 }
 
-void draw(const EstimateRequest& request, const Context& context) {
-  const bool terminal = isatty(STDOUT_FILENO) != 0;
-  winsize size{};
-  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  const report::TerminalOptions options = {
-      .columns = known ? std::min<int>(size.ws_col, 110) : 80,
-      .rows = known && size.ws_row > 0 ? std::clamp<int>(size.ws_row - 4, 14, 28) : 22,
-      .unicode = terminal,
-      .colour = terminal && context.environment.colour};
-  fmt::print("{}", report::to_text(chart_of(request), options));
-}
-
 // What a reader of the numbers alone would miss; beside the output, not in it.
 void print_notes(const EstimateOptions& options, const EstimateRequest& request) {
   const EstimateInput& input = request.input;
@@ -157,7 +144,7 @@ int run_estimate(EstimateOptions options, const Context& context) {
   } else if (!options.to.empty()) {
     fmt::print("written: {}\n", options.to);
   } else if (options.output == "plot") {
-    draw(request, context);
+    draw(chart_of(request), context);
   } else if (options.output == "csv") {
     print_csv(request);
   } else {

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <memory>
 
 #include "syrtos/base/error.h"
+#include "syrtos/cli/draw.h"
 #include "syrtos/cli/plan_request.h"
 #include "syrtos/report/plan_report.h"
 
@@ -14,6 +16,8 @@ struct Options {
   TrainRequest job;
   PlanRequest plan;
   size_t top = 8;
+  std::string to;  ///< picture
+  bool plot = false;
   bool json = false;
 };
 
@@ -29,6 +33,9 @@ std::string command_of(const Options& options) {
 }
 
 int run_plan(const Options& options, const Context& context) {
+  if (!options.to.empty() && !report::can_write_chart(options.to)) {
+    fail_request("--to: expected a file that ends in .svg or .png, found '{}'", options.to);
+  }
   const train::Job job = read_job(options.job);
   const Planned planned = plan_job(options.plan, job, context, !options.json);
   const std::string command = command_of(options);
@@ -38,6 +45,15 @@ int run_plan(const Options& options, const Context& context) {
   } else {
     fmt::print("{}", report::plan_text(planned.plan, planned.workload, planned.cluster, command,
                                        options.top));
+  }
+  const report::Chart chart = report::plan_chart(planned.plan, planned.workload, planned.cluster);
+  if (!options.json && (options.plot || isatty(STDOUT_FILENO) != 0)) {
+    fmt::print("\n");
+    draw(chart, context);
+  }
+  if (!options.to.empty()) {
+    report::write_chart(chart, options.to);
+    if (!options.json) fmt::print("written: {}\n", options.to);
   }
   if (context.interrupted()) {
     fmt::print(stderr, "interrupted: not everything was simulated\n");
@@ -94,6 +110,8 @@ void add_plan(CLI::App& app, Run& run) {
   command->add_option("--seconds", plan.seconds, "to measure each batch size for")
       ->capture_default_str();
   command->add_option("--top", options->top, "ways to show")->capture_default_str();
+  command->add_flag("--plot", options->plot, "draw the speed-ups also when this is no terminal");
+  command->add_option("--to", options->to, "draw them into this file")->type_name("FILE.svg|png");
   command->add_flag("--json", options->json, "print everything as JSON");
   command->footer(
       "Examples:\n"

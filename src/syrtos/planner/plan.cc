@@ -91,7 +91,7 @@ class Planner {
   }
 
   void add_error_bar(Prediction& prediction) {
-    Bounds bounds = plain_error_bar(workload_, cluster_, prediction.step);
+    ErrorBar bounds = plain_error_bar(workload_, cluster_, prediction.step);
     if (take_effort(prediction.candidate, 2)) {
       bounds = error_bar(workload_, cluster_, prediction.candidate);
     }

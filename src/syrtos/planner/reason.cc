@@ -38,16 +38,16 @@ double without(const Workload& workload, ClusterProfile cluster, const Candidate
 
 }  // namespace
 
-Bounds error_bar(const Workload& workload, const ClusterProfile& cluster,
-                 const Candidate& candidate) {
+ErrorBar error_bar(const Workload& workload, const ClusterProfile& cluster,
+                   const Candidate& candidate) {
   const Shifted better = shifted(workload, cluster, 1);
   const Shifted worse = shifted(workload, cluster, -1);
   return {simulate(better.workload, better.cluster, candidate).seconds,
           simulate(worse.workload, worse.cluster, candidate).seconds};
 }
 
-Bounds plain_error_bar(const Workload& workload, const ClusterProfile& cluster,
-                       const StepCost& step) {
+ErrorBar plain_error_bar(const Workload& workload, const ClusterProfile& cluster,
+                         const StepCost& step) {
   const double computing = std::min(step.computing, step.seconds);
   const double off = computing * std::max(0.01, workload.compute.jitter) +
                      (step.seconds - computing) * cluster.spread;

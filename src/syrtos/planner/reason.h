@@ -7,19 +7,19 @@
 namespace syrtos::planner {
 
 /// Seconds of a step.
-struct Bounds {
+struct ErrorBar {
   double low_s = 0;
   double high_s = 0;
 };
 
 /// How long a step takes if everything that was measured is a little better, or worse, than it was:
 /// bandwidth and latency by the cluster's spread, computing by its jitter.
-Bounds error_bar(const Workload& workload, const ClusterProfile& cluster,
-                 const Candidate& candidate);
+ErrorBar error_bar(const Workload& workload, const ClusterProfile& cluster,
+                   const Candidate& candidate);
 
 /// The same without simulating: every part of the step varies by itself.
-Bounds plain_error_bar(const Workload& workload, const ClusterProfile& cluster,
-                       const StepCost& step);
+ErrorBar plain_error_bar(const Workload& workload, const ClusterProfile& cluster,
+                         const StepCost& step);
 
 /// What a step's time comes from, in one line: found by taking one thing away at a time and
 /// simulating again, three times, or, when not `thoroughly`, by the larger part.

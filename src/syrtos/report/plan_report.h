@@ -4,6 +4,7 @@
 #include <string>
 
 #include "syrtos/planner/plan.h"
+#include "syrtos/report/plot.h"
 
 namespace syrtos::report {
 
@@ -16,6 +17,11 @@ std::string plan_text(const planner::Plan& plan, const planner::Workload& worklo
 /// The same for programs. Times in seconds.
 nlohmann::json plan_json(const planner::Plan& plan, const planner::Workload& workload,
                          const planner::ClusterProfile& cluster, const std::string& command);
+
+/// Speed-up over the number of workers: the best few ways with their error bars, the bound that no
+/// way passes, and the closed formula of the best one.
+Chart plan_chart(const planner::Plan& plan, const planner::Workload& workload,
+                 const planner::ClusterProfile& cluster);
 
 /// "4 hosts at 940 Mbit/s, 62 us".
 std::string cluster_text(const planner::ClusterProfile& cluster);
