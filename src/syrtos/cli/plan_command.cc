@@ -15,7 +15,7 @@ namespace {
 struct Options {
   TrainRequest job;
   PlanRequest plan;
-  size_t top = 8;
+  size_t top = 0;
   std::string to;  ///< picture
   bool plot = false;
   bool json = false;
@@ -109,7 +109,8 @@ void add_plan(CLI::App& app, Run& run) {
   command->add_flag("--replayed", plan.replayed, "computing will be replayed (train --replay)");
   command->add_option("--seconds", plan.seconds, "to measure each batch size for")
       ->capture_default_str();
-  command->add_option("--top", options->top, "ways to show")->capture_default_str();
+  command->add_option("--top", options->top,
+                      "show the best N ways (default: the best of each --sync)");
   command->add_flag("--plot", options->plot, "draw the speed-ups also when this is no terminal");
   command->add_option("--to", options->to, "draw them into this file")->type_name("FILE.svg|png");
   command->add_flag("--json", options->json, "print everything as JSON");

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
+#include <unordered_map>
 
 namespace syrtos::collective {
 
@@ -10,12 +12,11 @@ namespace {
 /// Replaces names by numbers from 0 in order of appearance.
 template <typename Name>
 std::vector<int> numbered(const std::vector<Name>& names) {
-  std::vector<Name> known;
+  std::unordered_map<Name, int> known;
   std::vector<int> numbers;
+  numbers.reserve(names.size());
   for (const Name& name : names) {
-    const auto found = std::find(known.begin(), known.end(), name);
-    numbers.push_back(static_cast<int>(found - known.begin()));
-    if (found == known.end()) known.push_back(name);
+    numbers.push_back(known.try_emplace(name, static_cast<int>(known.size())).first->second);
   }
   return numbers;
 }
@@ -29,8 +30,9 @@ Group Group::all(const world::World& world) {
 }
 
 Group Group::of(const world::World& world, std::vector<world::Rank> members) {
-  std::vector<std::string> hosts;
-  for (const world::Rank rank : members) hosts.push_back(world.host(rank));
+  std::vector<std::string_view> hosts;
+  hosts.reserve(members.size());
+  for (const world::Rank rank : members) hosts.emplace_back(world.host(rank));
   return {std::move(members), numbered(hosts)};
 }
 

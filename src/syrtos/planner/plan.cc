@@ -21,7 +21,6 @@ namespace {
 
 constexpr double kFewPercent = 0.01;  // what differs by less is taken for equal
 constexpr double kGain = 0.05;
-constexpr size_t kCurves = 4;
 
 Candidate alone() { return {}; }
 
@@ -41,9 +40,14 @@ class Planner {
     search();
     rank();
     left_ += options_.effort / 2;
-    for (size_t i = 0; i < all_.size() && i < static_cast<size_t>(options_.detailed); ++i) {
-      tell(0.8 + 0.2 * static_cast<double>(i) / options_.detailed, "error bars and reasons");
-      if (stopped()) break;
+    std::map<Sync::Kind, int> seen;
+    int detailed = 0;
+    for (size_t i = 0; i < all_.size() && !stopped(); ++i) {
+      const bool first = seen[all_[i].candidate.options.sync.kind]++ == 0;
+      if (options_.detailed == 0 || (i >= static_cast<size_t>(options_.detailed) && !first))
+        continue;
+      tell(0.8 + 0.2 * detailed / (detailed + 8.0), "error bars and reasons");
+      ++detailed;
       detail(all_[i]);
     }
     plan_.ranked = all_;
@@ -163,7 +167,7 @@ class Planner {
     std::stable_sort(open.begin(), open.end(),
                      [](const Open& a, const Open& b) { return a.bound < b.bound; });
     constexpr double kFar = 1.5;
-    constexpr double kLargest = 0.05;  // of all effort, for one candidate
+    constexpr double kLargest = 0.1;  // of all effort, for one candidate
     double best = plan_.alone.epoch_s;
     for (const auto& [candidate, bound] : open) {
       tell(0.8 * done++ / static_cast<double>(all_candidates_.size()),
@@ -234,13 +238,12 @@ class Planner {
     }
   }
 
-  /// The best few ways, each with every number of workers that was simulated.
+  /// The best way of each kind, with every number of workers that was simulated.
   void draw() {
+    if (options_.detailed == 0) return;
     std::vector<std::string> ways;
-    for (const Prediction& prediction : plan_.ranked) {
-      const std::string way = way_of(prediction.candidate);
-      if (prediction.candidate.workers == 1 || ways.size() == kCurves) continue;
-      if (std::find(ways.begin(), ways.end(), way) == ways.end()) ways.push_back(way);
+    for (const Prediction* prediction : plan_.best_of_each_kind()) {
+      if (prediction->candidate.workers > 1) ways.push_back(way_of(prediction->candidate));
     }
     for (const std::string& way : ways) {
       Curve curve{way, {plan_.alone}};
@@ -344,6 +347,18 @@ const char* to_string(Goal goal) {
       return "efficiency";
   }
   return "?";
+}
+
+std::vector<const Prediction*> Plan::best_of_each_kind() const {
+  std::vector<const Prediction*> best;
+  for (const Prediction& prediction : ranked) {
+    const bool known = std::any_of(best.begin(), best.end(), [&](const Prediction* other) {
+      return (other->candidate.workers == 1) == (prediction.candidate.workers == 1) &&
+             other->candidate.options.sync.kind == prediction.candidate.options.sync.kind;
+    });
+    if (!known) best.push_back(&prediction);
+  }
+  return best;
 }
 
 const Prediction& Plan::best_same_result() const {

@@ -50,7 +50,7 @@ struct Plan {
   bool alone_fits = true;           ///< in the first host's memory
   std::vector<Prediction> ranked;   ///< best first; training alone is among them
   std::vector<Prediction> fastest;  ///< for each number of workers
-  std::vector<Curve> curves;        ///< of the best few ways
+  std::vector<Curve> curves;        ///< of the best way of each kind
   int gain_ends_at = 1;             ///< workers beyond which an epoch gets less than 5 % shorter
   std::vector<WhatIf> what_ifs;     ///< largest gain first
   int considered = 0;
@@ -58,6 +58,8 @@ struct Plan {
   int too_large = 0;  ///< that would have taken too long to simulate
 
   const Prediction& best() const { return ranked.front(); }
+  /// The best way of each --sync, and training alone, best first.
+  std::vector<const Prediction*> best_of_each_kind() const;
   /// The best that gives the same weights as training alone; there is always one: alone.
   const Prediction& best_same_result() const;
 };
@@ -66,7 +68,8 @@ struct PlanOptions {
   SearchSpace space = {};
   Goal goal = Goal::time;
   bool what_if = false;
-  int detailed = 8;  ///< ranks that get an error bar and a reason
+  /// So many of the best, and the best of each kind, get an error bar and a reason; 0: none.
+  int detailed = 3;
   /// To simulate with at most (effort_of()), half of it to search with; beyond, candidates are left
   /// out, and error bars are reckoned from the profiles alone.
   double effort = 20e6;

@@ -167,6 +167,7 @@ Setting setting_of(const Workload& workload, const ClusterProfile& cluster,
   s.warm_up = many ? 1 : 2;
   s.steps = varies ? std::max(4, 64 / s.team.workers) : candidate.options.sync.in_step() ? 3 : 6;
   if (s.team.workers > 64) s.steps = candidate.options.sync.in_step() ? 2 : 4;
+  if (s.team.workers > 256) s.steps = candidate.options.sync.in_step() ? 1 : 2;
   if (candidate.options.sync.kind == Sync::Kind::local) {
     s.warm_up = candidate.options.sync.number;
     s.steps = candidate.options.sync.number * (s.steps > 3 ? 2 : 1);
@@ -349,9 +350,12 @@ double effort_of(const Workload& workload, const ClusterProfile& cluster,
     }
   }
   if (cluster.all_at_once > 0) beside = std::max(beside, workers);
+  // Ranks that change partners are spread over more memory than caches hold.
   constexpr double kFlowsForTheCostOfAMessage = 20;
+  constexpr double kRanksForTheCostOfAMessage = 100;
   const auto steps = static_cast<double>(setting.warm_up + setting.steps);
-  return messages * steps * (1 + beside / kFlowsForTheCostOfAMessage);
+  return messages * steps *
+         (1 + beside / kFlowsForTheCostOfAMessage + workers / kRanksForTheCostOfAMessage);
 }
 
 }  // namespace syrtos::planner

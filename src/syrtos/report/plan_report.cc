@@ -68,11 +68,11 @@ std::string verdict(const Plan& plan, const std::string& command) {
   return text;
 }
 
-std::string table(const Plan& plan, size_t rows) {
+std::string table(const std::vector<const Prediction*>& rows) {
   std::string text = fmt::format("{:>7}  {:<42} {:>8}  {:<16} {:>8}  {:>8}  {}\n", "workers", "way",
                                  "step", "epoch", "speed-up", "memory", "result; why");
-  for (size_t i = 0; i < plan.ranked.size() && i < rows; ++i) {
-    const Prediction& p = plan.ranked[i];
+  for (const Prediction* row : rows) {
+    const Prediction& p = *row;
     text += fmt::format(
         "{:>7}  {:<42} {:>8}  {:<16} {:>8.2f}  {:>8}  {}\n", p.candidate.workers,
         way_of(p.candidate), planner::format_short_time(p.step.seconds), epoch_text(p), p.speed_up,
@@ -123,7 +123,7 @@ std::string cluster_text(const ClusterProfile& cluster) {
 }
 
 std::string plan_text(const Plan& plan, const Workload& workload, const ClusterProfile& cluster,
-                      const std::string& command, size_t rows) {
+                      const std::string& command, size_t top) {
   std::string text = fmt::format(
       "{}: {} parameters, batch {}, {} samples an epoch; {}\n", workload.compute.network,
       format_count(static_cast<int64_t>(workload.compute.elements())), workload.batch,
@@ -132,13 +132,15 @@ std::string plan_text(const Plan& plan, const Workload& workload, const ClusterP
                       planner::format_short_time(plan.alone.step.seconds),
                       format_duration(plan.alone.epoch_s),
                       plan.alone_fits ? "" : ", but it does not fit in its memory");
-  text += verdict(plan, command) + "\n" + table(plan, rows);
-  if (plan.ranked.size() > rows) {
-    text += fmt::format(
-        "{:>7}  and {} more ({} ways considered, {} simulated{}; --top N, --json)\n", "",
-        plan.ranked.size() - rows, plan.considered, plan.simulated,
-        plan.too_large > 0 ? fmt::format(", {} too large to simulate", plan.too_large) : "");
-  }
+  std::vector<const Prediction*> rows = plan.best_of_each_kind();
+  if (top > 0) rows.clear();
+  for (size_t i = 0; i < top && i < plan.ranked.size(); ++i) rows.push_back(&plan.ranked[i]);
+  text += verdict(plan, command) + "\n" + table(rows);
+  text += fmt::format(
+      "{}{} ways considered, {} simulated{}\n",
+      top > 0 ? "" : "The best of each kind; --top 20 shows the ranking: ", plan.considered,
+      plan.simulated,
+      plan.too_large > 0 ? fmt::format(", {} too large to simulate", plan.too_large) : "");
   if (!plan.what_ifs.empty()) text += "\nWhat would help, best first:\n";
   for (const planner::WhatIf& what_if : plan.what_ifs) {
     const Prediction& best = what_if.best;

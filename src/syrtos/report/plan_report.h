@@ -8,11 +8,11 @@
 
 namespace syrtos::report {
 
-/// A plan for people: the verdict, the table of the best ways, what would help. `command` is what
-/// its options are added to: "syrtos train job.toml".
+/// A plan for people: the verdict, the best way of each kind or, with `top`, so many of the best,
+/// what would help. `command` is what its options are added to: "syrtos train job.toml".
 std::string plan_text(const planner::Plan& plan, const planner::Workload& workload,
                       const planner::ClusterProfile& cluster, const std::string& command,
-                      size_t rows);
+                      size_t top);
 
 /// The same for programs. Times in seconds.
 nlohmann::json plan_json(const planner::Plan& plan, const planner::Workload& workload,
