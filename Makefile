@@ -1,6 +1,6 @@
 # Thin: every line is a command that can be typed by hand.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan bench bench-data bench-exchange bench-scaling lint format clean
+.PHONY: help setup build demo test test-asan test-tsan bench bench-data bench-exchange bench-scaling bench-plan lint format clean
 PRESET ?= release
 JOBS ?= $(shell nproc)
 
@@ -39,6 +39,9 @@ bench-data: build ## input pipelines side by side with theirs, on CIFAR-10 (BENC
 bench-exchange: build ## all-reduce side by side with Gloo and Open MPI (BENCH="--quick ...")
 	@$(if $(PEERS_PYTHON),,tools/bootstrap bench)
 	@python3 bench/exchange.py $(BENCH)
+
+bench-plan: build ## what plans predict, beside what is measured on real hosts (BENCH="--settings 1gbit ...")
+	@python3 bench/plan_truth.py $(BENCH)
 
 bench-scaling: build ## training on 1 to 8 hosts side by side with PyTorch's DDP (BENCH="--quick ...")
 	@$(if $(PEERS_PYTHON),,tools/bootstrap bench)

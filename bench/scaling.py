@@ -22,7 +22,9 @@ from ranks import CLUSTER, Ranks, on_host  # noqa: E402
 from train_step import (OUT, ROOT, as_markdown, as_text, machine, ms, note, number,  # noqa: E402
                         peers_python)
 
-INPUTS = {"lenet5": "3x32x32", "resnet18": "3x32x32", "resnet50": "3x32x32", "alexnet": "3x64x64"}
+INPUTS = {"lenet5": "3x32x32", "resnet18": "3x32x32", "resnet50": "3x32x32", "alexnet": "3x64x64",
+          "squeezenet": "3x64x64", "googlenet": "3x64x64"}
+USUAL = "lenet5,resnet18,resnet50,alexnet"
 CLASSES = 10
 BATCH = 42
 LINE = 125e6  # bytes per second
@@ -65,7 +67,7 @@ DDP = "PyTorch DDP"
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--networks", default=",".join(INPUTS), help="comma-separated")
+    parser.add_argument("--networks", default=USUAL, help="comma-separated")
     parser.add_argument("--workers", default="1,2,4,8", help="comma-separated")
     parser.add_argument("--all-ways-with", type=int, default=4,
                         help="workers with which every exchange and mode is measured")
@@ -105,7 +107,8 @@ class Network:
         facts = json.loads(facts_file.read_text())
         times = json.loads(self.times_file.read_text())
         self.update_s = times["update"]
-        self.compute_s = sum(times["items"]) + self.update_s
+        items = times["passes"][0]["items"]
+        self.compute_s = sum(items) + self.update_s
         # Residual networks on one small image would have one value per channel at their end.
         shown = "3x64x64" if name.startswith("resnet") else INPUTS[name]
         layers = json.loads(call([args.syrtos, "models", "show", name, "--json", "--input", shown,
@@ -114,7 +117,7 @@ class Network:
         self.bytes = 4 * sum(layer["parameters"] for layer in layers)
         work = sum(layer["multiply_adds"] for layer in layers)
         forward = facts["t_forward_ms"] / (facts["t_forward_ms"] + facts["t_backward_ms"])
-        kernels = sum(times["items"])
+        kernels = sum(items)
         self.layers = [{"parameters": layer["parameters"],
                         "forward": kernels * forward * layer["multiply_adds"] / work,
                         "backward": kernels * (1 - forward) * layer["multiply_adds"] / work}
@@ -141,20 +144,25 @@ def steps_for(bound):
 
 
 def train(network, way, workers, args, directory):
+    return train_steps(network, way, workers, steps_for(network.bound(way, workers)), args,
+                       directory)
+
+
+def train_steps(network, way, workers, steps, args, directory, replay=True, threads=0):
     """Seconds of a step in the second of two epochs."""
-    steps = steps_for(network.bound(way, workers))
     if way.sync.startswith("local"):
         steps = (steps + 7) // 8 * 8
+    samples = steps * BATCH * (1 if way.sync == "split" else workers)
     hosts = Path(directory) / "hosts"
     names = host_names()[:workers + way.servers]
     hosts.write_text("".join(f"{name} slots=1 address=10.77.0.{i + 1}\n"
                              for i, name in enumerate(names)))
     run = Path(directory) / "run"
     words = [args.syrtos, "train", "--network", network.name, "--input", INPUTS[network.name],
-             "--classes", CLASSES, "--data", "random", "--samples", steps * BATCH * workers,
+             "--classes", CLASSES, "--data", "random", "--samples", samples,
              "--batch", BATCH, "--precision", "f32", "--epochs", 2, "--evaluate-every", 2,
-             "--optimizer", "momentum", "--replay", network.times_file, "--run", run,
-             "--workers", workers, "--json"]
+             "--optimizer", "momentum", "--run", run, "--workers", workers, "--json"]
+    words += ["--replay", network.times_file] if replay else ["--threads", threads]
     if workers > 1:
         words += ["--exchange", way.exchange, "--sync", way.sync, "--wire", way.wire,
                   "--hosts", hosts, "--remote-shell", f"{CLUSTER} ssh"]

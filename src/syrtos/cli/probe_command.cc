@@ -22,7 +22,8 @@ constexpr size_t kShownKernels = 40;
 
 struct Options {
   train::ProbeOptions probe;
-  std::string times;  ///< file to write
+  std::string times;          ///< file to write
+  std::vector<int64_t> more;  ///< batch sizes that it has too
   bool json = false;
 };
 
@@ -93,7 +94,12 @@ int run_probe(const Options& options, const Context& context) {
     return kExitFailed;
   }
   if (!options.times.empty()) {
-    strategy::write_compute_times(options.times, result.times);
+    std::vector<int64_t> batches = options.more;
+    batches.push_back(probe.batch);
+    strategy::write_compute_times(
+        options.times, options.more.empty()
+                           ? result.times
+                           : probe_times(probe, batches, context.cpu, context.interrupted));
   }
   if (!options.probe.profile) {
     result.by_operation.clear();
@@ -190,8 +196,12 @@ void add_probe(CLI::App& app, Run& run) {
   compute->add_option("--threads", probe.threads, "default: all cores");
   compute->add_option("--seconds", probe.seconds, "how long to measure")->capture_default_str();
   compute->add_flag("--profile", probe.profile, "time of each operation and kernel");
-  compute->add_option("--times", options->times, "write what 'train --replay' sleeps for")
+  compute
+      ->add_option("--times", options->times,
+                   "write what plans are made from and 'train --replay' sleeps for")
       ->type_name("FILE");
+  compute->add_option("--more-batches", options->more, "sizes that the file is to have too: 21,11")
+      ->delimiter(',');
   compute->add_flag("--json", options->json, "print as JSON");
   compute->footer(
       "Examples:\n"

@@ -167,13 +167,14 @@ class Planner {
     std::stable_sort(open.begin(), open.end(),
                      [](const Open& a, const Open& b) { return a.bound < b.bound; });
     constexpr double kFar = 1.5;
+    constexpr size_t kFew = 8;  // whoever asks for few wants to know them all
     constexpr double kLargest = 0.1;  // of all effort, for one candidate
     double best = plan_.alone.epoch_s;
     for (const auto& [candidate, bound] : open) {
       tell(0.8 * done++ / static_cast<double>(all_candidates_.size()),
            fmt::format("{} workers, {}", candidate.workers, way_of(candidate)));
       if (stopped()) break;
-      if (bound > kFar * best) continue;
+      if (bound > kFar * best && open.size() > kFew) continue;
       const double effort = effort_of(workload_, cluster_, candidate);
       if (effort > kLargest * options_.effort || !take_effort(candidate, 1)) {
         ++plan_.too_large;

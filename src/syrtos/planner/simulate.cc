@@ -129,7 +129,7 @@ world::SimOptions sim_options(const Setting& setting) {
     } else {
       sim.core_seconds_per_byte = 0;
     }
-    sim.speed = host.speed;
+    sim.speed = setting.workload.replayed ? 1 : host.speed;
     sim.memory_bandwidth = host.memory_bandwidth;
     sim.memory_latency = host.memory_latency;
   }
@@ -159,7 +159,7 @@ Setting setting_of(const Workload& workload, const ClusterProfile& cluster,
     const bool shares = profile.cores > 0 && threads > 0 && !workload.replayed;
     s.slower.push_back(shares ? std::max(1.0, threads * beside / profile.cores) : 1);
     const double jitter = std::hypot(profile.jitter, workload.compute.jitter);
-    s.jitter.push_back(workload.replayed ? profile.jitter : jitter);
+    s.jitter.push_back(workload.replayed ? 0 : jitter);
     varies = varies || s.jitter.back() > 0;
   }
   // The slowest of many workers varies little from step to step.
@@ -236,7 +236,7 @@ double computing_of(const Setting& setting) {
                          (updates ? setting.workload.compute.update_s : 0);
   for (size_t rank = 0; rank < hosts.size(); ++rank) {
     const double speed = setting.cluster.hosts[static_cast<size_t>(hosts[rank])].speed;
-    most = std::max(most, seconds * setting.slower[rank] / speed);
+    most = std::max(most, seconds * setting.slower[rank] / (setting.workload.replayed ? 1 : speed));
   }
   return most;
 }

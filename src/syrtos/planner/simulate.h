@@ -16,7 +16,7 @@ struct Workload {
   strategy::ComputeTimes compute;
   int64_t batch = 0;    ///< as --batch says: of each worker, or of all together with split
   int64_t samples = 0;  ///< of an epoch
-  /// Computing is slept, not done: it takes no cores and never varies (train --replay).
+  /// Computing is slept, not done: it takes no cores and is as fast everywhere (train --replay).
   bool replayed = false;
 };
 
