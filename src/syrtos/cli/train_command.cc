@@ -57,7 +57,13 @@ void print_staleness(const Outcome& outcome) {
   fmt::print("staleness (updates between pull and push): {}\n", text);
 }
 
-int run_train(const TrainRequest& request, const Context& context) {
+int run_train(TrainRequest request, Context context) {
+  if (request.automatic && request.join.empty()) {
+    if (context.environment.mpi_job) {
+      fail_request("--auto decides how many ranks there are: leave mpirun out, or --auto");
+    }
+    plan_training(request, context);
+  }
   train::Job job = read_job(request);
   if (!request.join.empty()) return train_as_rank(request, std::move(job), context);
   if (context.environment.mpi_job) return train_under_mpi(request, std::move(job), context);
@@ -133,7 +139,12 @@ int report(const Outcome& outcome, const train::RunDirectory& directory,
            const TrainRequest& request) {
   const bool interrupted = outcome.end == Outcome::End::interrupted;
   if (request.json) {
-    fmt::print("{}\n", to_json(outcome, directory).dump());
+    nlohmann::json text = to_json(outcome, directory);
+    if (request.planned_step > 0) {
+      const PlanTruth truth = plan_truth(outcome, request.planned_step);
+      text["plan"] = {{"step", truth.planned_s}, {"measured_step", truth.measured_s}};
+    }
+    fmt::print("{}\n", text.dump());
     return interrupted ? kExitFailed : kExitDone;
   }
   if (interrupted) {
@@ -157,6 +168,9 @@ int report(const Outcome& outcome, const train::RunDirectory& directory,
       several ? fmt::format("network {:.1f} %, ", 100 * parts.network / all) : "",
       100 * parts.evaluate / all);
   print_staleness(outcome);
+  if (request.planned_step > 0) {
+    fmt::print("{}\n", to_text(plan_truth(outcome, request.planned_step)));
+  }
   fmt::print("{} in {}: test accuracy {:.2f} %; {}\n",
              outcome.end == Outcome::End::stopped_early ? "stopped early" : "done",
              format_duration(outcome.seconds), 100 * last.test_accuracy, directory.best().string());
@@ -186,6 +200,17 @@ void add_train(CLI::App& app, Run& run) {
   command->add_option("--remote-shell", request->remote_shell,
                       "what reaches a host like 'ssh HOST COMMAND' does");
   command->add_option(launch::kJoinOption, request->join)->group("");  // for ranks' processes
+  command->add_flag("--auto", request->automatic,
+                    "plan first ('syrtos plan'), then train in the best way; split unless --sync "
+                    "says otherwise, so that the result is that of training alone");
+  command
+      ->add_option("--cluster", request->cluster,
+                   "for --auto: profile of 'syrtos probe network', or \"8 hosts, 1 Gbit/s, 60 us\"")
+      ->type_name("FILE|TEXT");
+  command
+      ->add_option("--compute", request->compute, "for --auto: computing times (default: measured)")
+      ->type_name("FILE");
+  command->add_option("--planned-step", request->planned_step)->group("");  // for ranks' processes
   command->add_flag("--json", request->json, "print the result as JSON");
   command->footer(
       "Examples:\n"
@@ -197,6 +222,7 @@ void add_train(CLI::App& app, Run& run) {
       "  syrtos train job.toml --workers 8 --hosts hosts.txt --exchange allreduce:ring\n"
       "  syrtos train job.toml --workers 4 --hosts hosts.txt --exchange ps-sharded:2 --sync async\n"
       "  syrtos train examples/mnist-lenet5.toml --workers 2 --exchange shared --sync async\n"
+      "  syrtos train job.toml --auto --hosts hosts.txt --cluster cluster.toml\n"
       "  mpirun -n 4 syrtos train job.toml\n"
       "  syrtos train --resume runs/lenet5-20260101-120000 --workers 3");
   command->callback([request, &run] {

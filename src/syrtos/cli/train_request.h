@@ -22,8 +22,24 @@ struct TrainRequest {
   std::string remote_shell = "ssh";
   std::string join;  ///< in a rank's process: its invitation
 
+  bool automatic = false;  ///< plan first
+  std::string cluster;     ///< for the plan, as in PlanRequest
+  std::string compute;
+  double planned_step = 0;  ///< seconds that the plan says; 0: there was none
+
   bool sets(std::string_view key) const;
 };
+
+/// Plans and puts what came out best into the request and the arguments of ranks.
+void plan_training(TrainRequest& request, Context& context);
+
+/// How a plan came out. Seconds of a step.
+struct PlanTruth {
+  double planned_s = 0;
+  double measured_s = 0;
+};
+PlanTruth plan_truth(const train::Outcome& outcome, double planned_step);
+std::string to_text(const PlanTruth& truth);
 
 /// The job that the request describes.
 train::Job read_job(const TrainRequest& request);
