@@ -238,7 +238,7 @@ void write_cluster(const std::filesystem::path& file, const ClusterProfile& clus
 
 ClusterProfile cluster_of(std::string_view text) {
   const std::filesystem::path file(text);
-  const bool names_file = text.find(',') == text.npos || std::filesystem::exists(file);
+  const bool names_file = text.find("host") == text.npos || std::filesystem::exists(file);
   return names_file ? read_cluster(file) : assumed_cluster(text);
 }
 

@@ -125,8 +125,8 @@ std::string cluster_text(const ClusterProfile& cluster) {
 std::string plan_text(const Plan& plan, const Workload& workload, const ClusterProfile& cluster,
                       const std::string& command, size_t top) {
   std::string text = fmt::format(
-      "{}: {} parameters, batch {}, {} samples an epoch; {}\n", workload.compute.network,
-      format_count(static_cast<int64_t>(workload.compute.elements())), workload.batch,
+      "{}: {} of gradients, batch {}, {} samples an epoch; {}\n", workload.compute.network,
+      format_bytes(4.0 * static_cast<double>(workload.compute.elements())), workload.batch,
       format_count(workload.samples), cluster_text(cluster));
   text += fmt::format("one host: {} a step, {} an epoch{}\n\n",
                       planner::format_short_time(plan.alone.step.seconds),
