@@ -6,6 +6,7 @@
 #include "syrtos/base/error.h"
 #include "syrtos/base/philox.h"
 #include "syrtos/collective/collective.h"
+#include "syrtos/planner/candidates.h"
 #include "syrtos/strategy/server.h"
 #include "syrtos/world/sim/sim.h"
 #include "syrtos/world/started.h"
@@ -70,6 +71,7 @@ struct Setting {
   std::vector<double> slower = {};  ///< by rank: fewer cores than when it was measured
   std::vector<double> jitter = {};  ///< by rank
   uint64_t seed = 1;
+  double stagger = 0;   ///< seconds over which workers that do not wait for each other begin
   int64_t warm_up = 0;  ///< steps
   int64_t steps = 0;    ///< that count, after them
 };
@@ -168,6 +170,10 @@ Setting setting_of(const Workload& workload, const ClusterProfile& cluster,
   s.steps = varies ? std::max(4, 64 / s.team.workers) : candidate.options.sync.in_step() ? 3 : 6;
   if (s.team.workers > 64) s.steps = candidate.options.sync.in_step() ? 2 : 4;
   if (s.team.workers > 256) s.steps = candidate.options.sync.in_step() ? 1 : 2;
+  if (!candidate.options.sync.in_step()) {
+    s.stagger = bound_seconds(workload, cluster, candidate);
+    s.warm_up += 1;
+  }
   if (candidate.options.sync.kind == Sync::Kind::local) {
     s.warm_up = candidate.options.sync.number;
     s.steps = candidate.options.sync.number * (s.steps > 3 ? 2 : 1);
@@ -192,6 +198,8 @@ Task<> work(World& world, const Setting& setting, Marks& marks) {
   const auto strategy = strategy::make_strategy(world, setting.team, setting.options, {}, replica);
   co_await strategy->begin();
   co_await collective::barrier(world, workers, {world::Purpose::control, 7, 0});
+  // In step for ever, they would all push and then all pull: real ones soon are not.
+  co_await world.sleep(setting.stagger * world.rank() / setting.team.workers);
   Started sums;
   int64_t position = 0;
   bool warm = false;
