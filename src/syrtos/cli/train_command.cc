@@ -20,7 +20,7 @@ namespace {
 // What may change when a run goes on; anything else would make it another run.
 bool may_change(const train::JobField& field) {
   return field.key == "epochs" || field.key == "steps" || field.key == "threads" ||
-         field.key.starts_with("distribute.");
+         field.key.starts_with("distribute.") || field.key.starts_with("measure.");
 }
 
 nlohmann::json to_json(const Outcome& outcome, const train::RunDirectory& directory) {
@@ -158,15 +158,17 @@ int report(const Outcome& outcome, const train::RunDirectory& directory,
   const train::EpochMetrics& last = outcome.epochs.back();
   train::PartSeconds parts;
   for (const train::EpochMetrics& epoch : outcome.epochs) parts += epoch.seconds;
-  const double all = parts.training() + parts.evaluate;
+  const double all = parts.all();
   const bool several = !last.workers.empty();
   fmt::print(
       "time{}: load {:.1f} %, forward {:.1f} %, backward {:.1f} %, update {:.1f} %, {}evaluation "
-      "{:.1f} %\n",
+      "{:.1f} %, checkpoints {:.1f} %, other {:.1f} %\n",
       several ? " of rank 0" : "", 100 * parts.load / all, 100 * parts.forward / all,
       100 * parts.backward / all, 100 * parts.update / all,
-      several ? fmt::format("network {:.1f} %, ", 100 * parts.network / all) : "",
-      100 * parts.evaluate / all);
+      several ? fmt::format("network {:.1f} %, waiting {:.1f} %, ", 100 * parts.network / all,
+                            100 * parts.wait / all)
+              : "",
+      100 * parts.evaluate / all, 100 * parts.checkpoint / all, 100 * parts.other / all);
   print_staleness(outcome);
   if (request.planned_step > 0) {
     fmt::print("{}\n", to_text(plan_truth(outcome, request.planned_step)));

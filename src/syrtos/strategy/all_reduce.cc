@@ -11,11 +11,12 @@ using world::Tag;
 
 AllReduceTraining::AllReduceTraining(World& world, const Team& team, const Options& options,
                                      Replica& replica)
-    : world_(world),
+    : Strategy(world),
+      world_(world),
       options_(options),
       replica_(replica),
       group_(collective::Group::of(world, team.worker_ranks())),
-      arrivals_(world, waiting_, replica.layout().buckets.size()) {
+      arrivals_(world, meter_, replica.layout().buckets.size()) {
   if (options.wire.kind == Wire::Kind::threshold) {
     for (size_t i = 0; i < replica.layout().buckets.size(); ++i) {
       residues_.emplace_back(options.wire.threshold);
@@ -27,7 +28,7 @@ Task<> AllReduceTraining::begin() { return broadcast_replica(world_, group_, rep
 
 Task<int64_t> AllReduceTraining::step(const StepInfo& info) {
   const Over over = std::make_shared<Event>(world_);
-  co_await run_pass(world_, group_, replica_, arrivals_, info.step,
+  co_await run_pass(world_, group_, replica_, arrivals_, meter_, info.step,
                     [&](int bucket) { arrivals_.start(bucket, bring(bucket, info, over)); });
   over->set();
   if (info.clip > 0) co_await update_clipped(info);
@@ -36,6 +37,7 @@ Task<int64_t> AllReduceTraining::step(const StepInfo& info) {
 
 Task<> AllReduceTraining::bring(int bucket, StepInfo info, Over over) {
   if (group_.size() > 1) {
+    const Meter::Crossing crossing(meter_, bucket);
     if (options_.wire.kind == Wire::Kind::threshold) {
       co_await sum_sparse(bucket, info);
     } else {
@@ -46,6 +48,7 @@ Task<> AllReduceTraining::bring(int bucket, StepInfo info, Over over) {
   co_await over->wait();
   const Bucket& part = replica_.layout().buckets[static_cast<size_t>(bucket)];
   info.hyper.gradient_scale = 1.0 / group_.size();
+  const Meter::Doing updates(meter_, Part::update);
   co_await world_.compute(replica_.update_seconds(part.count), [this, &part, &info] {
     replica_.update(part.first, part.count, info.hyper);
   });
@@ -76,6 +79,7 @@ Task<> AllReduceTraining::sum_sparse(int bucket, const StepInfo& info) {
 Task<> AllReduceTraining::update_clipped(StepInfo info) {
   co_await arrivals_.all();
   const size_t elements = replica_.layout().elements();
+  const Meter::Doing updates(meter_, Part::update);
   co_await world_.compute(replica_.update_seconds(elements), [&] {
     const double mean = 1.0 / group_.size();
     const double norm = replica_.gradient_norm() * mean;

@@ -7,15 +7,16 @@
 
 namespace syrtos::strategy {
 
-/// What brings each bucket's weights for the next pass, and how long a worker waited for it.
+/// What brings each bucket's weights for the next pass.
 /// Whoever waits for one bucket learns at once when another fails: what it waits for may depend on
 /// it.
 class Arrivals {
  public:
-  Arrivals(World& world, Waiting& waiting, size_t buckets)
-      : world_(world), waiting_(waiting), coming_(buckets), changed_(world) {}
+  Arrivals(World& world, Meter& meter, size_t buckets)
+      : world_(world), meter_(meter), coming_(buckets), changed_(world) {}
 
   void start(int bucket, Task<> task) {
+    meter_.bucket_ready(bucket);
     coming_[static_cast<size_t>(bucket)] = world::Started(world_, note(std::move(task)));
   }
 
@@ -23,10 +24,15 @@ class Arrivals {
   Task<> wait(int bucket) {
     world::Started& coming = coming_[static_cast<size_t>(bucket)];
     if (!coming.valid()) co_return;
-    const double start = world_.now();
-    while (!coming.done() && !error_) co_await changed_.wait();
+    if (!coming.done() && !error_) {
+      const double before = meter_.network();
+      {
+        const Meter::Doing waits(meter_, Part::network);
+        while (!coming.done() && !error_) co_await changed_.wait();
+      }
+      meter_.bucket_exposed(bucket, meter_.network() - before);
+    }
     if (error_) std::rethrow_exception(error_);
-    waiting_.network += world_.now() - start;
   }
 
   Task<> all() {
@@ -46,7 +52,7 @@ class Arrivals {
   }
 
   World& world_;
-  Waiting& waiting_;
+  Meter& meter_;
   std::vector<world::Started> coming_;
   world::Condition changed_;
   std::exception_ptr error_;

@@ -7,17 +7,26 @@
 namespace syrtos::strategy {
 
 LocalSteps::LocalSteps(World& world, const Team& team, const Options& options, Replica& replica)
-    : world_(world),
+    : Strategy(world),
+      world_(world),
       options_(options),
       replica_(replica),
       group_(collective::Group::of(world, team.worker_ranks())),
-      arrivals_(world, waiting_, replica.layout().buckets.size()) {}
+      arrivals_(world, meter_, replica.layout().buckets.size()) {}
 
 Task<> LocalSteps::begin() { return broadcast_replica(world_, group_, replica_); }
 
 Task<int64_t> LocalSteps::step(const StepInfo& info) {
-  co_await run_pass(world_, group_, replica_, arrivals_, info.step, [](int) {});
+  co_await run_pass(world_, group_, replica_, arrivals_, meter_, info.step, [](int) {});
+  co_await update(info);
+  meter_.computed();
+  if (++since_ >= options_.sync.number) start_averaging();
+  co_return 1;
+}
+
+Task<> LocalSteps::update(const StepInfo& info) {
   const size_t elements = replica_.layout().elements();
+  const Meter::Doing updates(meter_, Part::update);
   co_await world_.compute(replica_.update_seconds(elements), [&] {
     if (info.weight == 0) return;  // no samples: neither decay nor momentum moves the weights
     optim::Hyper hyper = info.hyper;
@@ -26,8 +35,6 @@ Task<int64_t> LocalSteps::step(const StepInfo& info) {
     }
     replica_.update(0, elements, hyper);
   });
-  if (++since_ >= options_.sync.number) start_averaging();
-  co_return 1;
 }
 
 void LocalSteps::start_averaging() {
@@ -44,7 +51,11 @@ Task<> LocalSteps::average(int bucket) {
   const Floats weights = part(replica_.weights(), where.first, where.count);
   collective::Exchange exchange = exchange_of(options_, bucket, averages_);
   exchange.scratch = &scratch_;
-  co_await collective::all_reduce(world_, group_, weights, exchange);
+  {
+    const Meter::Crossing crossing(meter_, bucket);
+    co_await collective::all_reduce(world_, group_, weights, exchange);
+  }
+  const Meter::Doing updates(meter_, Part::update);
   co_await world_.compute(replica_.update_seconds(where.count), [this, &where, &weights] {
     scale(weights, 1.0 / group_.size());
     replica_.weights_changed(where.first, where.count);

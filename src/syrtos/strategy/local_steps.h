@@ -28,6 +28,7 @@ class LocalSteps final : public Strategy {
   Task<> end() override;
 
  private:
+  Task<> update(const StepInfo& info);
   Task<> average(int bucket);
   void start_averaging();
 

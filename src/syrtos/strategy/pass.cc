@@ -16,15 +16,25 @@ Task<> add_up(World& world, const collective::Group& workers, Floats sums, int64
 
 }  // namespace
 
+Task<> run_stage(World& world, Replica& replica, Meter& meter, size_t stage) {
+  Meter::Doing computes(meter, Part::backward);
+  co_await world.compute(replica.stages()[stage].seconds,
+                         [&replica, stage] { replica.run(stage); });
+  computes.divide(replica.forward_share(stage));
+}
+
 Task<> run_pass(World& world, const collective::Group& workers, Replica& replica,
-                Arrivals& arrivals, int64_t step, std::function<void(int bucket)> finished) {
+                Arrivals& arrivals, Meter& meter, int64_t step,
+                std::function<void(int bucket)> finished) {
   const std::vector<Stage>& stages = replica.stages();
   for (size_t i = 0; i < stages.size(); ++i) {
     for (const int bucket : stages[i].needs) co_await arrivals.wait(bucket);
-    co_await world.compute(stages[i].seconds, [&replica, i] { replica.run(i); });
-    if (workers.size() > 1) {
+    co_await run_stage(world, replica, meter, i);
+    if (workers.size() > 1 && !stages[i].sums.empty()) {
+      const Meter::Doing waits(meter, Part::network);
       for (const Floats& sums : stages[i].sums) co_await add_up(world, workers, sums, step);
     }
+    if (i + 1 == stages.size()) meter.computed();
     for (const int bucket : stages[i].finishes) finished(bucket);
   }
 }

@@ -8,12 +8,16 @@
 
 namespace syrtos::strategy {
 
-/// One pass, stage by stage:
+/// One pass, stage by stage, measured:
 ///   wait until the weights that the stage needs have arrived
 ///   compute it
 ///   add up, over all workers, the sums that the next stage needs (synchronised batch norm)
 ///   tell `finished` of each bucket whose gradient is final now
 Task<> run_pass(World& world, const collective::Group& workers, Replica& replica,
-                Arrivals& arrivals, int64_t step, std::function<void(int bucket)> finished);
+                Arrivals& arrivals, Meter& meter, int64_t step,
+                std::function<void(int bucket)> finished);
+
+/// One of its stages.
+Task<> run_stage(World& world, Replica& replica, Meter& meter, size_t stage);
 
 }  // namespace syrtos::strategy

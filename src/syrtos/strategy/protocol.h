@@ -44,6 +44,7 @@ struct Push {
 struct Pull {
   int64_t version = 0;  ///< updates that they have seen
   int64_t late = 0;     ///< 1: backup, the gradient before it came too late to count
+  double waited_s = 0;  ///< for gradients of other workers, after this worker's had come
 };
 
 /// From rank 0 to each server.

@@ -165,8 +165,10 @@ Task<> Server::synchronous(Rank worker, Held& held) {
     }
     Held::Sum& sum = held.sums[round % 2];
     co_await receive(worker, held, round, push, sum.values.data(), true);
+    const double came = world_.now();
     const std::shared_ptr<world::Event> done = sum.done;
     if (++sum.arrived == team_.workers) {
+      sum.complete_at = came;
       co_await finish_round(held, sum, push);
       done->set();
     } else {
@@ -177,7 +179,8 @@ Task<> Server::synchronous(Rank worker, Held& held) {
     const bool packed = options_.wire.kind == Wire::Kind::bf16;
     const Source source = packed ? Source{sum.packed.data(), held.piece.count * 2}
                                  : Source{values, held.piece.count * sizeof(float)};
-    co_await reply(worker, held, round, Pull{push.step + 1}, source);
+    const Pull pull{push.step + 1, 0, sum.complete_at - came};
+    co_await reply(worker, held, round, pull, source);
     if (++sum.replied == team_.workers) {
       sum.replied = 0;
       if (options_.update == UpdateAt::worker)

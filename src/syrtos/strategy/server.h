@@ -56,6 +56,7 @@ class Server {
       int arrived = 0;
       double weight = 0;  ///< backup: of those that arrived
       int replied = 0;
+      double complete_at = 0;  ///< moment of the last gradient
       std::shared_ptr<world::Event> done;
     };
     std::array<Sum, 2> sums;

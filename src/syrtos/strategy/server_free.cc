@@ -45,13 +45,19 @@ Task<> Server::free_rounds(Rank worker, Held& held) {
         begun = true;
       }
       if (push.weight > 0) co_await receive(worker, held, round, push, mine.data(), false);
+      pull.waited_s = 0;
       co_await apply(held, push, mine, pull);
       // Not before: whoever is let go by it gets weights that have seen this gradient.
       ++held.clocks[static_cast<size_t>(worker)];
       held.changed->notify_all();
-      if (options_.sync.kind == Sync::Kind::ssp) co_await await_slowest(worker, held);
+      if (options_.sync.kind == Sync::Kind::ssp) {
+        const double before = world_.now();
+        co_await await_slowest(worker, held);
+        pull.waited_s = world_.now() - before;
+      }
     }
     const bool exact = push.ask == Ask::agreement;
+    if (exact) pull.waited_s = 0;
     pull.version = exact ? agree_on(held, push.step) : held.version;
     // Where updates are made, one after the other: never in the middle of one.
     co_await world_.compute(
@@ -108,7 +114,9 @@ Task<> Server::count_in(Held& held, const Push& push, const std::vector<float>& 
       held.changed->notify_all();
       co_return;
     }
+    const double before = world_.now();
     co_await held.changed->wait();
+    pull.waited_s += world_.now() - before;
   }
 }
 

@@ -17,14 +17,15 @@ using world::Target;
 
 ServerTraining::ServerTraining(World& world, const Team& team, const Options& options,
                                const optim::OptimizerOptions& optimizer, Replica& replica)
-    : world_(world),
+    : Strategy(world),
+      world_(world),
       team_(team),
       options_(options),
       replica_(replica),
       workers_(collective::Group::of(world, team.worker_ranks())),
       servers_(team.servers > 0 ? team.servers : team.workers),
       lanes_of_bucket_(replica.layout().buckets.size()),
-      arrivals_(world, waiting_, replica.layout().buckets.size()) {
+      arrivals_(world, meter_, replica.layout().buckets.size()) {
   for (const Piece& piece : place_on_servers(replica.layout(), servers_)) {
     Lane& lane = lanes_.emplace_back();
     lane.piece = piece;
@@ -109,7 +110,7 @@ Task<int64_t> ServerTraining::step(const StepInfo& info) {
 
 Task<> ServerTraining::pass(const StepInfo& info, int64_t& taken) {
   const Over over = std::make_shared<Event>(world_);
-  co_await run_pass(world_, workers_, replica_, arrivals_, info.step,
+  co_await run_pass(world_, workers_, replica_, arrivals_, meter_, info.step,
                     [&](int bucket) { arrivals_.start(bucket, bring(bucket, info, over)); });
   over->set();
   if (info.clip > 0) co_await update_clipped(info);
@@ -139,14 +140,22 @@ Task<> ServerTraining::bring(int bucket, StepInfo info, Over over) {
 Task<> ServerTraining::exchange(int id, StepInfo info, Over over) {
   Lane& lane = lanes_[static_cast<size_t>(id)];
   const uint32_t round = lane.round++;
-  co_await push(id, info, round);
-  co_await over->wait();
-  co_await pull(id, round, false);
   const Piece& piece = lane.piece;
+  {
+    const Meter::Crossing crossing(meter_, piece.bucket);
+    co_await push(id, info, round);
+  }
+  co_await over->wait();
+  {
+    const Meter::Crossing crossing(meter_, piece.bucket);
+    co_await pull(id, round, false);
+  }
+  if (options_.update == UpdateAt::worker && info.clip > 0) co_return;
+  const Meter::Doing updates(meter_, Part::update);
   if (options_.update == UpdateAt::server) {
     co_await world_.compute(0,
                             [this, &piece] { replica_.weights_changed(piece.first, piece.count); });
-  } else if (info.clip == 0) {
+  } else {
     co_await world_.compute(replica_.update_seconds(piece.count), [this, &piece, &info] {
       replica_.update(piece.first, piece.count, info.hyper);
     });
@@ -197,6 +206,8 @@ Task<> ServerTraining::pull(int id, uint32_t round, bool exact) {
   co_await world_.recv(server, reply_tag(id, round), Target{&header, sizeof(header)});
   lane.version = header.version;
   lane.late = header.late != 0;
+  // It waited at the end of the way, but only how long counts.
+  meter_.waited_for_others({world_.now() - header.waited_s, world_.now()});
   const Floats arena =
       options_.update == UpdateAt::server ? replica_.weights() : replica_.gradients();
   const Floats to = part(arena, piece.first, piece.count);
@@ -310,6 +321,7 @@ Task<> ServerTraining::stop_servers() {
 Task<> ServerTraining::update_clipped(StepInfo info) {
   co_await arrivals_.all();
   const size_t elements = replica_.layout().elements();
+  const Meter::Doing updates(meter_, Part::update);
   co_await world_.compute(replica_.update_seconds(elements), [&] {
     info.hyper.gradient_scale = optim::clip_scale(replica_.gradient_norm(), info.clip);
     replica_.update(0, elements, info.hyper);

@@ -1,6 +1,7 @@
 #include "syrtos/strategy/shared.h"
 
 #include "syrtos/optim/clip.h"
+#include "syrtos/strategy/pass.h"
 
 #if defined(__SANITIZE_THREAD__)
 extern "C" {  // of its runtime
@@ -36,7 +37,10 @@ struct MeantRaces {
 }  // namespace
 
 SharedTraining::SharedTraining(World& world, const Team& team, Replica& replica)
-    : world_(world), replica_(replica), group_(collective::Group::of(world, team.worker_ranks())) {}
+    : Strategy(world),
+      world_(world),
+      replica_(replica),
+      group_(collective::Group::of(world, team.worker_ranks())) {}
 
 Task<> SharedTraining::begin() {
   const Floats states = replica_.states();
@@ -47,18 +51,15 @@ Task<> SharedTraining::begin() {
 Task<int64_t> SharedTraining::step(const StepInfo& info) {
   if (!begun_) updates_before_ = info.hyper.step;
   begun_ = true;
-  double seconds = replica_.update_seconds(replica_.layout().elements());
-  for (const Stage& stage : replica_.stages()) seconds += stage.seconds;
-  co_await world_.compute(seconds, [this, &info] {
-    pass();
-    update_shared_weights(info);
-  });
-  co_return 1;
-}
-
-void SharedTraining::pass() {
   seen_ = replica_.updates();
-  for (size_t stage = 0; stage < replica_.stages().size(); ++stage) replica_.run(stage);
+  for (size_t stage = 0; stage < replica_.stages().size(); ++stage) {
+    co_await run_stage(world_, replica_, meter_, stage);
+  }
+  meter_.computed();
+  const Meter::Doing updates(meter_, Part::update);
+  co_await world_.compute(replica_.update_seconds(replica_.layout().elements()),
+                          [this, &info] { update_shared_weights(info); });
+  co_return 1;
 }
 
 void SharedTraining::update_shared_weights(StepInfo info) {

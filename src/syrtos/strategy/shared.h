@@ -33,7 +33,6 @@ class SharedTraining final : public Strategy {
   int64_t updates() const override { return updates_before_ + replica_.updates(); }
 
  private:
-  void pass();
   void update_shared_weights(StepInfo info);
 
   World& world_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "syrtos/optim/optimizer.h"
+#include "syrtos/strategy/meter.h"
 #include "syrtos/strategy/options.h"
 #include "syrtos/strategy/replica.h"
 #include "syrtos/world/world.h"
@@ -35,14 +36,10 @@ struct StepInfo {
   double clip = 0;     ///< largest norm of the gradient; 0: any
 };
 
-/// Where a worker's time went that it did not compute, in seconds.
-struct Waiting {
-  double network = 0;  ///< for weights that were on their way: exchange that computing did not hide
-};
-
 /// How a worker trains together with the others. One object per worker; all coroutines.
 class Strategy {
  public:
+  explicit Strategy(const World& world) : meter_(world) {}
   virtual ~Strategy() = default;
 
   /// Everybody gets rank 0's weights, statistics and what the optimiser keeps.
@@ -59,7 +56,9 @@ class Strategy {
   /// Ends servers. Called by every worker, once, after everything else.
   virtual Task<> end() = 0;
 
-  const Waiting& waiting() const { return waiting_; }
+  /// Where this worker's time goes: passes, updates and exchanges are noted here by the strategy,
+  /// the rest by whoever does it.
+  Meter& meter() { return meter_; }
   /// How many updates came between a worker's pull and its push: staleness -> pushes. Of this
   /// process's servers, or of this worker where weights are shared.
   virtual std::map<int64_t, int64_t> staleness() const { return {}; }
@@ -72,7 +71,7 @@ class Strategy {
   virtual int64_t updates() const { return 0; }
 
  protected:
-  Waiting waiting_;
+  Meter meter_;  // outlives whatever runs
 };
 
 /// The strategy of a worker. `replica` outlives it. With servers in workers, it serves too.

@@ -12,9 +12,11 @@
 
 namespace syrtos::trace {
 
-/// Where the time of some neighbouring steps went.
+/// Where the time of some neighbouring steps went. What a rank does between two steps, such as
+/// saving, evaluating and meeting the others at the end of an epoch, belongs to the step before; so
+/// a rank's records follow each other without gaps, from its first step on.
 struct DivisionRecord {
-  int64_t step = 0;   // the first of them
+  int64_t step = 0;   // the first of them; a run's first step is 1
   int64_t steps = 1;  // how many
   int64_t start = 0;  // of the first, in nanoseconds of the rank's steady clock
   std::array<float, kParts> seconds = {};  // sums over the steps
@@ -61,7 +63,8 @@ std::string to_bytes(const DivisionLog& log);
 RankDivision division_from_bytes(std::string_view bytes, std::string_view sender);
 
 /// A table of all ranks as a text file: rank,step,steps,start,load,...,hidden_network, a line per
-/// record, start in seconds with nine decimals. Writing throws RunError. What is read is exactly
+/// record, start in seconds with nine decimals, in a
+/// run's table on rank 0's clock. Writing throws RunError. What is read is exactly
 /// what was written, in the order of the file; anything else throws RequestError with the line.
 void write_divisions(const std::filesystem::path& file, std::span<const RankDivision> ranks);
 std::vector<RankDivision> read_divisions(const std::filesystem::path& file);

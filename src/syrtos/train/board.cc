@@ -88,7 +88,17 @@ void Board::epoch(const EpochMetrics& m) {
                                         {"seconds/backward", m.seconds.backward},
                                         {"seconds/update", m.seconds.update},
                                         {"seconds/network", m.seconds.network},
-                                        {"seconds/evaluate", m.seconds.evaluate}};
+                                        {"seconds/wait", m.seconds.wait},
+                                        {"seconds/evaluate", m.seconds.evaluate},
+                                        {"seconds/checkpoint", m.seconds.checkpoint},
+                                        {"seconds/other", m.seconds.other}};
+  for (const EpochMetrics::Worker& worker : m.workers) {
+    const nlohmann::json parts = to_json(worker.seconds);
+    for (const auto& [part, seconds] : parts.items()) {
+      scalars.push_back(
+          {"rank " + std::to_string(worker.rank) + "/" + part, seconds.get<double>()});
+    }
+  }
   if (m.evaluated) {
     scalars.push_back({"loss/test", m.test_loss});
     scalars.push_back({"accuracy/test", m.test_accuracy});

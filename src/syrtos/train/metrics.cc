@@ -4,9 +4,25 @@ namespace syrtos::train {
 
 using nlohmann::json;
 
+PartSeconds parts_of(const trace::StepDivision& division) {
+  using trace::Part;
+  return {.load = division[Part::load],
+          .forward = division[Part::forward],
+          .backward = division[Part::backward],
+          .update = division[Part::update],
+          .network = division[Part::network],
+          .wait = division[Part::wait],
+          .evaluate = division[Part::evaluate],
+          .checkpoint = division[Part::checkpoint],
+          .other = division[Part::other]};
+}
+
 json to_json(const PartSeconds& seconds) {
-  return {{"load", seconds.load},     {"forward", seconds.forward}, {"backward", seconds.backward},
-          {"update", seconds.update}, {"network", seconds.network}, {"evaluate", seconds.evaluate}};
+  return {{"load", seconds.load},         {"forward", seconds.forward},
+          {"backward", seconds.backward}, {"update", seconds.update},
+          {"network", seconds.network},   {"wait", seconds.wait},
+          {"evaluate", seconds.evaluate}, {"checkpoint", seconds.checkpoint},
+          {"other", seconds.other}};
 }
 
 json to_json(const EpochMetrics& m) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "syrtos/trace/division.h"
+
 namespace syrtos::train {
 
 /// Where an epoch's time went, in seconds.
@@ -13,21 +15,29 @@ struct PartSeconds {
   double forward = 0;
   double backward = 0;
   double update = 0;
-  double network = 0;  ///< that steps waited for weights on their way
+  double network = 0;  ///< exchanging, with nothing to compute meanwhile
+  double wait = 0;     ///< for a slower worker
   double evaluate = 0;
+  double checkpoint = 0;  ///< also of the end of the epoch before
+  double other = 0;
 
-  PartSeconds& operator+=(const PartSeconds& other) {
-    load += other.load;
-    forward += other.forward;
-    backward += other.backward;
-    update += other.update;
-    network += other.network;
-    evaluate += other.evaluate;
+  PartSeconds& operator+=(const PartSeconds& more) {
+    load += more.load;
+    forward += more.forward;
+    backward += more.backward;
+    update += more.update;
+    network += more.network;
+    wait += more.wait;
+    evaluate += more.evaluate;
+    checkpoint += more.checkpoint;
+    other += more.other;
     return *this;
   }
-  double training() const { return load + forward + backward + update + network; }
+  double training() const { return load + forward + backward + update + network + wait + other; }
+  double all() const { return training() + evaluate + checkpoint; }
 };
 
+PartSeconds parts_of(const trace::StepDivision& division);
 nlohmann::json to_json(const PartSeconds& seconds);
 
 /// One line of metrics.jsonl.

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <thread>
 
-#include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
 
@@ -107,20 +106,23 @@ void NetworkReplica::run(size_t stage) {
   if (program_ == nullptr) {
     const std::span<float> gradients = network_.parameters().gradients();
     std::fill(gradients.begin(), gradients.end(), 0.0F);
+    times_ = {};
     return;
   }
   const graph::Stage& part = plan_->parts[stage];
   if (replay_) {
-    const auto start = Clock::now();
     pass(plan_->replayed[stage]);
     const bool forward = program_->program().items()[part.first].phase == graph::Phase::forward;
-    (forward ? times_.forward_s : times_.backward_s) += seconds_since(start);
+    times_ = {forward ? 1.0 : 0.0, forward ? 0.0 : 1.0};
     return;
   }
-  graph::PhaseTimes times;
-  program_->program().run_items(part.first, part.last, step_, times);
-  times_.forward_s += times.forward_s;
-  times_.backward_s += times.backward_s;
+  times_ = {};
+  program_->program().run_items(part.first, part.last, step_, times_);
+}
+
+double NetworkReplica::forward_share(size_t) const {
+  const double both = times_.forward_s + times_.backward_s;
+  return both > 0 ? times_.forward_s / both : 0;
 }
 
 Floats NetworkReplica::weights() { return floats(network_.parameters().weights()); }
@@ -134,7 +136,6 @@ std::vector<Floats> NetworkReplica::kept() {
 }
 
 void NetworkReplica::update(size_t first, size_t count, const optim::Hyper& hyper) {
-  const auto start = Clock::now();
   if (replay_) {
     pass(replay_->update_s * static_cast<double>(count) / static_cast<double>(layout_.elements()));
   } else {
@@ -142,7 +143,6 @@ void NetworkReplica::update(size_t first, size_t count, const optim::Hyper& hype
     optimizer_.update(parameters.weights(), parameters.gradients(), parameters.working(),
                       segments_in(layout_, first, count), hyper);
   }
-  times_.update_s += seconds_since(start);
 }
 
 void NetworkReplica::weights_changed(size_t first, size_t count) {
@@ -157,7 +157,5 @@ void NetworkReplica::weights_changed(size_t first, size_t count) {
 }
 
 double NetworkReplica::gradient_norm() { return norm_(network_.parameters().gradients()); }
-
-NetworkReplica::Times NetworkReplica::take_times() { return std::exchange(times_, {}); }
 
 }  // namespace syrtos::train

@@ -43,14 +43,7 @@ class NetworkReplica final : public strategy::Replica {
   int64_t updates() const override { return optimizer_.updates(); }
   void weights_changed(size_t first, size_t count) override;
   double gradient_norm() override;
-
-  /// Since it was last asked.
-  struct Times {
-    double forward_s = 0;
-    double backward_s = 0;
-    double update_s = 0;
-  };
-  Times take_times();
+  double forward_share(size_t stage) const override;
 
  private:
   /// The stages of one program.
@@ -71,7 +64,7 @@ class NetworkReplica final : public strategy::Replica {
   NetworkProgram* program_ = nullptr;  // nullptr: no samples
   const Plan* plan_ = nullptr;
   ops::Step step_;
-  Times times_;
+  graph::PhaseTimes times_;  // of the last stage that ran
   std::optional<strategy::ComputeTimes> replay_;
 };
 

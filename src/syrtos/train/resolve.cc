@@ -45,6 +45,8 @@ void check_numbers(const Job& job) {
   require(job.prefetch >= 0 && job.prefetch <= 1024, "--prefetch", "0 (none) to 1024 batches",
           job.prefetch);
   require(job.evaluate_every >= 1, "--evaluate-every", "1 epoch or more", job.evaluate_every);
+  require(job.sample_seconds == 0 || job.sample_seconds >= 0.01, "--sample-seconds",
+          "0 (none) or at least 0.01", job.sample_seconds);
   require(job.checkpoint_every >= 0, "--checkpoint-every", "0 (each epoch) or more steps",
           job.checkpoint_every);
   require(job.lookahead >= 0, "--lookahead", "0 (none) or more steps", job.lookahead);

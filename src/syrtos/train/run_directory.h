@@ -25,6 +25,12 @@ class RunDirectory {
   std::filesystem::path job_file() const { return path_ / "job.toml"; }
   std::filesystem::path last() const { return path_ / "last.ckpt"; }
   std::filesystem::path best() const { return path_ / "best.ckpt"; }
+  // Where the time went, see trace/division_log.h and measures.h.
+  std::filesystem::path steps() const { return path_ / "steps.csv"; }
+  std::filesystem::path hosts() const { return path_ / "hosts.json"; }
+  std::filesystem::path exchange() const { return path_ / "exchange.json"; }
+  std::filesystem::path operators() const { return path_ / "operators.json"; }
+  std::filesystem::path trace() const { return path_ / "trace.json.gz"; }
 
   void append(const EpochMetrics& metrics);
   /// Forgets metrics of steps after this one: they are about to be repeated. Returns whether the

@@ -42,7 +42,10 @@ EpochReport report_of(const json& text) {
                       .backward = seconds.at("backward"),
                       .update = seconds.at("update"),
                       .network = seconds.at("network"),
-                      .evaluate = seconds.at("evaluate")},
+                      .wait = seconds.at("wait"),
+                      .evaluate = seconds.at("evaluate"),
+                      .checkpoint = seconds.at("checkpoint"),
+                      .other = seconds.at("other")},
           .training = {.loss = text.at("loss"),
                        .correct = text.at("correct"),
                        .samples = text.at("samples")},
@@ -93,7 +96,10 @@ TeamWork::TeamWork(World& world, const ResolvedJob& job)
       network_name_(job.job.network),
       group_(collective::Group::of(world, team_.worker_ranks())),
       meetings_(world, team_, options_.tolerates_losses()),
-      test_shard_{world.rank(), team_.workers} {}
+      test_shard_{world.rank(), team_.workers},
+      crossing_(kSums),
+      clock_(world),
+      clocks_(world, options_.tolerates_losses()) {}
 
 Task<json> TeamWork::open(json fingerprint, json state) {
   if (alone()) co_return state;
@@ -127,12 +133,31 @@ Task<> TeamWork::begin(Network& network, optim::Optimizer& optimizer, std::vecto
   }
   strategy_ = strategy::make_strategy(world_, team_, options_, optimizer_options_, *replica_);
   co_await strategy_->begin();
+  compares_moments_ = !alone() && in_step() && !options_.exchange.has_servers();
+  if (compares_moments_) crossing_.resize(kSums + static_cast<size_t>(workers()));
+  co_await align_clocks();
+  latest_ = clocks_.origin();
+}
+
+Task<> TeamWork::align_clocks() {
+  if (alone()) co_return;
+  const Meter::Doing waits(meter(), Part::network);
+  co_await clocks_.align(meetings_.present());
 }
 
 Task<> TeamWork::share(const Sums& sums, bool wants_to_stop) {
   co_await complete_sums();
-  crossing_ = {wants_to_stop ? 1.0F : 0.0F, static_cast<float>(sums.loss),
-               static_cast<float>(sums.correct), static_cast<float>(sums.samples)};
+  std::fill(crossing_.begin(), crossing_.end(), 0.0F);
+  crossing_[0] = wants_to_stop ? 1.0F : 0.0F;
+  crossing_[1] = static_cast<float>(sums.loss);
+  crossing_[2] = static_cast<float>(sums.correct);
+  crossing_[3] = static_cast<float>(sums.samples);
+  if (compares_moments_) {
+    // Since the last one, which all know: then a float is exact enough.
+    computed_ = clock_.steady(meter().computed_at());
+    crossing_[kSums + static_cast<size_t>(world_.rank())] =
+        static_cast<float>(clocks_.to_first(computed_) - latest_) * 1e-9F;
+  }
   exchange_ = Started(world_, exchange_sums(rounds_++));
 }
 
@@ -146,12 +171,39 @@ Task<> TeamWork::exchange_sums(uint32_t round) {
 
 Task<> TeamWork::complete_sums() {
   if (!exchange_.valid()) co_return;
-  co_await exchange_.join();
+  {
+    const Meter::Doing waits(meter(), Part::network);
+    co_await exchange_.join();
+  }
   exchange_.cancel();
+  if (compares_moments_) compare_moments();
   stop_agreed_ = stop_agreed_ || crossing_[0] > 0;
   complete_.loss += crossing_[1];
   complete_.correct += std::lround(crossing_[2]);
   complete_.samples += std::lround(crossing_[3]);
+}
+
+/// While another worker computed a step that this one had computed already, it waited for that one,
+/// if it had nothing else to do.
+void TeamWork::compare_moments() {
+  const float last = *std::max_element(crossing_.begin() + kSums, crossing_.end());
+  latest_ += std::llround(static_cast<double>(last) * 1e9);
+  const int64_t until = clocks_.from_first(latest_) - clocks_.error();
+  meter().waited_for_others({clock_.of_steady(computed_), clock_.of_steady(until)});
+}
+
+Task<std::vector<std::string>> TeamWork::gather(std::string mine) {
+  std::vector<std::string> all;
+  if (alone()) {
+    all.push_back(std::move(mine));
+    co_return all;
+  }
+  const Meter::Doing waits(meter(), Part::wait);
+  co_await meetings_.meet(std::move(mine), [&](const std::vector<std::string>& texts) {
+    all = texts;
+    return std::string();
+  });
+  co_return all;
 }
 
 Task<> TeamWork::average_states() {
@@ -159,6 +211,7 @@ Task<> TeamWork::average_states() {
   if (states.count == 0) co_return;
   std::string mine(states.count * sizeof(float), ' ');
   std::memcpy(mine.data(), states.data, mine.size());
+  const Meter::Doing waits(meter(), Part::network);
   const std::string mean = co_await meetings_.meet(mine, mean_of_floats);
   if (mean.size() != mine.size()) fail_run("rank 0 has other running statistics");
   std::memcpy(states.data, mean.data(), mean.size());
@@ -178,6 +231,7 @@ Task<json> TeamWork::report(const EpochReport& mine,
     const std::vector<std::string> only(1, text);
     co_return json::parse(merge(only));
   }
+  const Meter::Doing waits(meter(), Part::wait);
   const std::string answer = co_await meetings_.meet(text, merge);
   co_return json::parse(answer);
 }
@@ -192,6 +246,7 @@ Task<> TeamWork::meet(bool wants_to_stop) {
     for (const bool present : meetings_.present()) places.push_back(present ? next++ : -1);
     return json({{"places", places}, {"present", next}, {"stop", stop}}).dump();
   };
+  const Meter::Doing waits(meter(), Part::wait);
   const std::string answer = co_await meetings_.meet(wants_to_stop ? "stop" : "go on", decide);
   const json decided = json::parse(answer);
   stop_agreed_ = stop_agreed_ || decided.at("stop").get<bool>();
@@ -213,6 +268,7 @@ Task<Sums> TeamWork::hand_over(Sums mine) {
     return {};
   };
   const json text = {{"loss", mine.loss}, {"correct", mine.correct}, {"samples", mine.samples}};
+  const Meter::Doing waits(meter(), Part::wait);
   co_await meetings_.meet(text.dump(), add_up);
   co_return all;
 }

@@ -8,6 +8,8 @@
 
 #include "syrtos/strategy/meeting.h"
 #include "syrtos/strategy/strategy.h"
+#include "syrtos/train/accounting.h"
+#include "syrtos/train/clocks.h"
 #include "syrtos/train/evaluate.h"
 #include "syrtos/train/metrics.h"
 #include "syrtos/train/replica.h"
@@ -16,6 +18,8 @@
 
 namespace syrtos::train {
 
+using strategy::Meter;
+using trace::Part;
 using world::Task;
 using world::World;
 
@@ -61,6 +65,7 @@ class TeamWork {
 
   NetworkReplica& replica() { return *replica_; }
   strategy::Strategy& strategy() { return *strategy_; }
+  Meter& meter() { return strategy_->meter(); }
 
   /// Adds a step's sums to those of the others while the next step computes. What was started
   /// before is complete afterwards and can be taken.
@@ -70,6 +75,12 @@ class TeamWork {
   Sums take_sums() { return std::exchange(complete_, {}); }
   /// Somebody wanted to stop; known to all in the same step, or since the same meeting.
   bool stop_agreed() const { return stop_agreed_; }
+
+  /// Compares the clocks of all workers with worker 0's.
+  Task<> align_clocks();
+  const Clocks& clocks() const { return clocks_; }
+  /// What each worker brings, at worker 0; empty for those that are lost.
+  Task<std::vector<std::string>> gather(std::string mine);
 
   /// Everybody gets the mean of the running statistics.
   Task<> average_states();
@@ -88,6 +99,7 @@ class TeamWork {
 
  private:
   Task<> exchange_sums(uint32_t round);
+  void compare_moments();
 
   World& world_;
   const strategy::Team team_;
@@ -102,11 +114,19 @@ class TeamWork {
   std::unique_ptr<strategy::Strategy> strategy_;
   data::Shard test_shard_;
 
-  std::array<float, 4> crossing_{};  // stop, loss, correct, samples
+  static constexpr size_t kSums = 4;
+  /// Stop, loss, correct, samples; then, for each worker, when it had computed its step.
+  std::vector<float> crossing_;
   world::Started exchange_;
   uint32_t rounds_ = 0;
   Sums complete_;
   bool stop_agreed_ = false;
+
+  const WorldClock clock_;
+  Clocks clocks_;
+  bool compares_moments_ = false;
+  int64_t computed_ = 0;  // own moment that is on its way
+  int64_t latest_ = 0;    // of those that came last, on worker 0's clock
 };
 
 /// Ranks of a job: workers, and servers of their own.

@@ -201,8 +201,14 @@ namespace {
 
 /// What the team still waits for belongs to the world, which ends before the trainer does.
 struct Disband {
+  std::optional<Measures>& measures;
+  std::optional<Accounting>& accounting;
   std::optional<TeamWork>& team;
-  ~Disband() { team.reset(); }
+  ~Disband() {
+    measures.reset();
+    accounting.reset();
+    team.reset();
+  }
 };
 
 }  // namespace
@@ -211,7 +217,7 @@ Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
                            std::function<bool()> should_stop) {
   const auto begun = Clock::now();
   team_.emplace(world, job_);
-  const Disband disband{team_};
+  const Disband disband{measures_, accounting_, team_};
   co_await start(observer);
   Outcome outcome;
   bool go_on = true;
@@ -223,20 +229,28 @@ Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
       // Free workers agree in a meeting, where the position was saved.
       const bool saved = team_->stop_agreed() && !team_->in_step();
       if (!saved) co_await checkpoint(world, true);
+      accounting_->end_pause();
       outcome.end = Outcome::End::interrupted;
       break;
     }
+    const double before = world.now();
     co_await train_step(world, wanted);
+    trained_s_ += world.now() - before;
     observer.step(step_info());
     if (!epoch_complete_ && position_.step < total_steps_) {
       if (job_.job.checkpoint_every > 0 && position_.step % job_.job.checkpoint_every == 0) {
+        accounting_->end_step(position_.step);
         co_await checkpoint(world, false);
+        accounting_->end_pause();
       }
+      accounting_->end_step(position_.step);
       continue;
     }
     co_await end_epoch(world, observer, outcome, go_on);
   }
+  co_await gather_measures(world);
   co_await team_->strategy().end();
+  if (is_first()) measures_->write_exchange(*directory_);
   outcome.staleness = team_->strategy().staleness();
   outcome.dropped = team_->strategy().dropped();
   outcome.position = position_;
@@ -246,7 +260,9 @@ Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
 
 Task<> Trainer::end_epoch(World& world, TrainObserver& observer, Outcome& outcome, bool& go_on) {
   go_on = false;
-  std::optional<EpochMetrics> metrics = co_await finish_epoch(world);
+  bool gather = false;
+  std::optional<EpochMetrics> metrics = co_await finish_epoch(world, gather);
+  accounting_->end_pause();
   if (!metrics) {
     outcome.end = Outcome::End::interrupted;
     co_return;
@@ -257,6 +273,7 @@ Task<> Trainer::end_epoch(World& world, TrainObserver& observer, Outcome& outcom
     outcome.end = Outcome::End::stopped_early;
     co_return;
   }
+  if (gather && position_.step < total_steps_) co_await gather_measures(world);
   go_on = true;
 }
 
@@ -279,6 +296,8 @@ Task<> Trainer::start(TrainObserver& observer) {
   loader_.seek(position_.epoch, position_.used);
   epoch_complete_ = position_.used > 0 && steps_in_epoch() == steps_per_epoch_;
   learning_rate_ = optim::learning_rate(schedule_, std::max<int64_t>(0, position_.step - 1));
+  accounting_.emplace(team_->meter(), team_->world(), position_.step);
+  measures_.emplace(*team_, network_, job_);
   if (!is_first()) co_return;
   SYRTOS_CHECK(directory_.has_value(), "begin() or resume() comes first");
   board_.emplace(directory_->path(), network_.model().graph, position_.step);

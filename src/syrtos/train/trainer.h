@@ -8,6 +8,7 @@
 #include "syrtos/data/loader.h"
 #include "syrtos/optim/lookahead.h"
 #include "syrtos/train/board.h"
+#include "syrtos/train/measures.h"
 #include "syrtos/train/metrics.h"
 #include "syrtos/train/network.h"
 #include "syrtos/train/resolve.h"
@@ -112,7 +113,7 @@ class Trainer {
   void advance(int64_t steps);
   void note_step();
   /// Nothing when all go on to stop instead.
-  world::Task<std::optional<EpochMetrics>> finish_epoch(world::World& world);
+  world::Task<std::optional<EpochMetrics>> finish_epoch(world::World& world, bool& gather);
   EpochReport measure_own_part(bool evaluated);
   EpochMetrics merge(const std::vector<EpochReport>& reports, bool evaluated);
   void keep(const EpochMetrics& metrics);
@@ -121,6 +122,9 @@ class Trainer {
   void note_updates();
   void save() const;
   StepInfo step_info() const;
+  world::Task<> settle();
+  world::Task<> save_here(world::World& world);
+  world::Task<> gather_measures(world::World& world);
   bool is_first() const { return worker_ == 0; }
 
   ResolvedJob job_;
@@ -139,7 +143,7 @@ class Trainer {
   std::optional<Board> board_;
   Position position_;
   bool epoch_complete_ = false;
-  PartSeconds seconds_;  // of the current epoch
+  double trained_s_ = 0;  // of the current epoch
   // Of the current epoch, trained in this process: of all workers where they keep in step, else of
   // this one.
   int64_t epoch_samples_ = 0;
@@ -149,6 +153,8 @@ class Trainer {
   float loss_ = 0;                // of the last step's own samples
   int64_t correct_ = 0;           // in the last step
   std::optional<TeamWork> team_;  // while it runs
+  std::optional<Accounting> accounting_;
+  std::optional<Measures> measures_;
 };
 
 }  // namespace syrtos::train

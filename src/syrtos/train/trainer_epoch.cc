@@ -13,26 +13,39 @@ using nlohmann::json;
 
 /// A position that any number of workers can go on from.
 Task<> Trainer::checkpoint(World& world, bool wants_to_stop) {
-  co_await team_->strategy().settle();
-  co_await team_->complete_sums();
+  co_await settle();
   add(team_->take_sums());
   const bool everywhere_the_same =
       job_.strategy.exchange.kind == strategy::Exchange::Kind::all_reduce &&
       job_.strategy.sync.kind != strategy::Sync::Kind::local;
   if (everywhere_the_same) {
-    if (is_first()) co_await world.compute(0, [this] { save(); });
+    if (is_first()) co_await save_here(world);
   } else {
     co_await team_->meet(wants_to_stop);
     co_await save_together(world);
   }
 }
 
+/// Awaits what the last step left on its way.
+Task<> Trainer::settle() {
+  co_await team_->strategy().settle();
+  co_await team_->complete_sums();
+}
+
+Task<> Trainer::save_here(World& world) {
+  const Meter::Doing saves(team_->meter(), Part::checkpoint);
+  co_await world.compute(0, [this] { save(); });
+}
+
 Task<> Trainer::save_together(World& world) {
-  co_await team_->strategy().agree();
-  note_updates();
-  co_await team_->strategy().collect();
+  {
+    const Meter::Doing waits(team_->meter(), Part::network);
+    co_await team_->strategy().agree();
+    note_updates();
+    co_await team_->strategy().collect();
+  }
   if (!team_->in_step()) set_sums(co_await team_->hand_over(sums()));
-  if (is_first()) co_await world.compute(0, [this] { save(); });
+  if (is_first()) co_await save_here(world);
   co_await team_->meet();
 }
 
@@ -40,11 +53,9 @@ void Trainer::note_updates() {
   position_.updates = std::max(position_.updates, team_->strategy().updates());
 }
 
-Task<std::optional<EpochMetrics>> Trainer::finish_epoch(World& world) {
-  const double before = world.now();
-  co_await team_->strategy().settle();
-  co_await team_->complete_sums();
-  seconds_.network += world.now() - before;  // what the last step left on its way
+Task<std::optional<EpochMetrics>> Trainer::finish_epoch(World& world, bool& gather) {
+  co_await settle();
+  accounting_->end_step(position_.step);
   add(team_->take_sums());
   if (!team_->alone()) {
     co_await team_->meet();
@@ -55,16 +66,28 @@ Task<std::optional<EpochMetrics>> Trainer::finish_epoch(World& world) {
       co_return std::nullopt;
     }
     co_await team_->average_states();
+    co_await team_->align_clocks();
   }
-  co_await team_->strategy().agree();
-  note_updates();
+  {
+    const Meter::Doing waits(team_->meter(), Part::network);
+    co_await team_->strategy().agree();
+    note_updates();
+  }
 
   EpochReport mine;
   const bool evaluated =
       position_.step >= total_steps_ || (position_.epoch + 1) % job_.job.evaluate_every == 0;
-  co_await world.compute(0, [&] { mine = measure_own_part(evaluated); });
+  {
+    const Meter::Doing evaluates(team_->meter(), Part::evaluate);
+    co_await world.compute(0, [&] { mine = measure_own_part(evaluated); });
+  }
   mine.host = world.host(world.rank());
-  co_await team_->strategy().collect();
+  mine.seconds = parts_of(accounting_->take_epoch());
+  mine.seconds.evaluate = mine.evaluation.seconds;
+  {
+    const Meter::Doing waits(team_->meter(), Part::network);
+    co_await team_->strategy().collect();
+  }
   EpochMetrics metrics;
   const json shared = co_await team_->report(mine, [&](const std::vector<EpochReport>& reports) {
     metrics = merge(reports, evaluated);
@@ -72,8 +95,10 @@ Task<std::optional<EpochMetrics>> Trainer::finish_epoch(World& world) {
                  {"test_accuracy", metrics.test_accuracy},
                  {"loss_sum", position_.loss_sum},
                  {"correct", position_.correct},
-                 {"samples", position_.samples}});
+                 {"samples", position_.samples},
+                 {"gather", measures_->due()}});
   });
+  gather = shared.at("gather");
   if (evaluated) {
     const char* key = job_.job.metric == "loss" ? "test_loss" : "test_accuracy";
     metrics.best = watch_.update(shared.at(key));
@@ -88,12 +113,26 @@ Task<std::optional<EpochMetrics>> Trainer::finish_epoch(World& world) {
   }
   position_.best = watch_.best();
   position_.waited = watch_.waited();
-  if (is_first()) co_await world.compute(0, [&] { keep(metrics); });
+  if (is_first()) {
+    const Meter::Doing saves(team_->meter(), Part::checkpoint);
+    co_await world.compute(0, [&] { keep(metrics); });
+  }
   // Nobody changes them while they are written.
   if (team_->shares_weights()) co_await team_->meet();
-  seconds_ = {};
+  trained_s_ = 0;
   epoch_samples_ = 0;
   co_return metrics;
+}
+
+/// All bring what they measured so far, and worker 0 writes it down.
+Task<> Trainer::gather_measures(World& world) {
+  accounting_->close();
+  const double before = world.now();
+  const std::vector<std::string> texts = co_await team_->gather(measures_->own(accounting_->log()));
+  if (!is_first()) co_return;
+  const Meter::Doing writes(team_->meter(), Part::other);
+  co_await world.compute(0, [&] { measures_->write(*directory_, texts); });
+  measures_->spent(world.now() - before);
 }
 
 EpochReport Trainer::measure_own_part(bool evaluated) {
@@ -102,12 +141,10 @@ EpochReport Trainer::measure_own_part(bool evaluated) {
     const TestData test{*job_.data.test, test_transform_, job_.views,
                         static_cast<int>(job_.job.prefetch), team_->test_shard()};
     report.evaluation = evaluate(network_.evaluation(), test);
-    seconds_.evaluate = report.evaluation.seconds;
   }
   const data::LoaderStats loading = loader_.take_stats();
   report.queue = loading.queue;
   report.helped = loading.helped;
-  report.seconds = seconds_;
   report.training = sums();
   report.trained = epoch_samples_;
   return report;

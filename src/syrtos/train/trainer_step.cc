@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/train/evaluate.h"
 #include "syrtos/train/trainer.h"
@@ -10,11 +9,10 @@
 namespace syrtos::train {
 
 Task<> Trainer::train_step(World& world, bool wants_to_stop) {
-  const auto start = Clock::now();
-  co_await world.compute(0, [this] { load_batch(); });
-  seconds_.load += seconds_since(start);
-
-  const double waited = team_->strategy().waiting().network;
+  {
+    const Meter::Doing loads(team_->meter(), Part::load);
+    co_await world.compute(0, [this] { load_batch(); });
+  }
   learning_rate_ = optim::learning_rate(schedule_, position_.step);
   const int64_t samples = batch_.slice.count;
   const int64_t of_all = samples_of(batch_.slice, position_.used);
@@ -35,17 +33,10 @@ Task<> Trainer::train_step(World& world, bool wants_to_stop) {
   if (team_->alone() || !team_->in_step()) {
     add(sums);
   } else {
-    const double before = world.now();
     co_await team_->share(sums, wants_to_stop);  // waits for the sums of the step before
-    seconds_.network += world.now() - before;
     add(team_->take_sums());
   }
   advance(steps);
-  const NetworkReplica::Times times = team_->replica().take_times();
-  seconds_.forward += times.forward_s;
-  seconds_.backward += times.backward_s;
-  seconds_.update += times.update_s;
-  seconds_.network += team_->strategy().waiting().network - waited;
   if (lookahead_ && lookahead_->due(position_.step)) co_await look_ahead(world);
   note_step();
 }
@@ -128,6 +119,7 @@ void Trainer::advance(int64_t steps) {
 
 Task<> Trainer::look_ahead(World& world) {
   co_await team_->strategy().settle();
+  const Meter::Doing updates(team_->meter(), Part::update);
   co_await world.compute(0, [this] {
     const graph::Parameters& parameters = network_.parameters();
     lookahead_->update(parameters.weights(), parameters.working(),
@@ -154,7 +146,7 @@ StepInfo Trainer::step_info() const {
           .total_steps = total_steps_,
           .loss = position_.loss_sum / samples,
           .accuracy = static_cast<double>(position_.correct) / samples,
-          .images_per_s = static_cast<double>(epoch_samples_ * alike) / seconds_.training()};
+          .images_per_s = static_cast<double>(epoch_samples_ * alike) / trained_s_};
 }
 
 }  // namespace syrtos::train

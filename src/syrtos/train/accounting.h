@@ -1,0 +1,57 @@
+#pragma once
+
+#include <optional>
+
+#include "syrtos/strategy/meter.h"
+#include "syrtos/trace/division_log.h"
+
+namespace syrtos::train {
+
+/// A world's clock and the steady one, in nanoseconds, that traces have.
+class WorldClock {
+ public:
+  explicit WorldClock(const world::World& world);
+  int64_t steady(double time) const;
+  double of_steady(int64_t time) const;
+
+ private:
+  int64_t origin_;
+};
+
+/// Writes down where the time of each of a worker's steps went. What happens between two steps
+/// (saving, evaluating, meetings at the end of an epoch) belongs to the record of the step before.
+///
+/// A record is kept back until the next step is over: only then it is known which of the others
+/// were still computing when this worker waited.
+class Accounting {
+ public:
+  /// The first step, after so many, begins. `meter` outlives it.
+  Accounting(strategy::Meter& meter, const world::World& world, int64_t steps_done);
+
+  /// So many steps are done now.
+  void end_step(int64_t steps_done);
+  /// What came after the last step is over.
+  void end_pause();
+  /// Nothing is kept back: the others' last step is over too.
+  void close();
+
+  /// Where the time of the steps since the last call went, without pauses but for checkpoints.
+  trace::StepDivision take_epoch();
+  const trace::DivisionLog& log() const { return log_; }
+
+ private:
+  strategy::Meter& meter_;
+  const WorldClock clock_;
+  trace::DivisionLog log_;
+  int64_t steps_done_;
+  struct Step {
+    int64_t number = 0;
+    strategy::Measured itself;
+    bool taken = false;  // by take_epoch()
+    strategy::Measured pauses;
+  };
+  std::optional<Step> last_;
+  trace::StepDivision epoch_;
+};
+
+}  // namespace syrtos::train

@@ -1,0 +1,89 @@
+#include "syrtos/train/clocks.h"
+
+#include <algorithm>
+
+#include "syrtos/trace/recorder.h"
+
+namespace syrtos::train {
+
+using world::Purpose;
+using world::Rank;
+using world::Source;
+using world::Tag;
+using world::Target;
+using world::Task;
+
+namespace {
+
+constexpr uint32_t kQuestions = 8;
+constexpr size_t kMostOffsets = 256;
+
+Tag question_tag(uint32_t round) { return {Purpose::control, 120, round}; }
+Tag answer_tag(uint32_t round) { return {Purpose::control, 121, round}; }
+
+Tag error_tag(uint32_t round) { return {Purpose::control, 122, round}; }
+
+struct Answer {
+  int64_t asked = 0;
+  int64_t answered = 0;
+  int64_t origin = 0;
+  int64_t largest_error = 0;
+};
+
+}  // namespace
+
+Clocks::Clocks(world::World& world, bool spare)
+    : world_(world), spare_(spare), origin_(trace::now()) {}
+
+/// One worker after the other: two at once would make each other's messages late.
+Task<> Clocks::align(const std::vector<bool>& present) {
+  if (world_.rank() != 0) {
+    co_await ask();
+  } else {
+    for (size_t worker = 1; worker < present.size(); ++worker) {
+      if (present[worker]) co_await answer(static_cast<Rank>(worker));
+    }
+  }
+  rounds_ += kQuestions;
+}
+
+Task<> Clocks::answer(Rank worker) {
+  try {
+    for (uint32_t i = 0; i < kQuestions; ++i) {
+      co_await world_.recv(worker, question_tag(rounds_ + i), Target{});
+      Answer answer{trace::now(), 0, origin_, largest_error_};
+      answer.answered = trace::now();
+      co_await world_.send(worker, answer_tag(rounds_ + i), Source{&answer, sizeof(answer)});
+    }
+    int64_t error = 0;
+    co_await world_.recv(worker, error_tag(rounds_), Target{&error, sizeof(error)});
+    largest_error_ = std::max(largest_error_, error);
+  } catch (const world::PeerLost&) {
+    if (!spare_) throw;
+  }
+}
+
+Task<> Clocks::ask() {
+  std::vector<trace::ClockSample> samples;
+  for (uint32_t i = 0; i < kQuestions; ++i) {
+    trace::ClockSample sample;
+    Answer answer;
+    sample.t0 = trace::now();
+    co_await world_.send(0, question_tag(rounds_ + i), Source{});
+    co_await world_.recv(0, answer_tag(rounds_ + i), Target{&answer, sizeof(answer)});
+    sample.t3 = trace::now();
+    sample.t1 = answer.asked;
+    sample.t2 = answer.answered;
+    origin_ = answer.origin;
+    largest_error_ = answer.largest_error;
+    samples.push_back(sample);
+  }
+  offset_ = trace::measure_offset(samples);
+  co_await world_.send(0, error_tag(rounds_), Source{&offset_.error, sizeof(offset_.error)});
+  offsets_.push_back(offset_);
+  if (offsets_.size() < kMostOffsets) co_return;
+  for (size_t i = 1; i < offsets_.size() / 2; ++i) offsets_[i] = offsets_[2 * i];
+  offsets_.resize(offsets_.size() / 2);
+}
+
+}  // namespace syrtos::train

@@ -1,0 +1,178 @@
+#include "syrtos/train/measures.h"
+
+#include <cstring>
+
+#include "syrtos/base/error.h"
+
+namespace syrtos::train {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr size_t kMostSamples = 20'000;
+constexpr double kShareOfTime = 0.005;  // that gathering and writing may take
+
+std::string layer_of(const std::string& parameter) {
+  return parameter.substr(0, parameter.rfind('.'));
+}
+
+bool is_first_of_host(const World& world) {
+  for (world::Rank rank = 0; rank < world.rank(); ++rank) {
+    if (world.host(rank) == world.host(world.rank())) return false;
+  }
+  return true;
+}
+
+void write_json(const std::filesystem::path& path, const json& text) {
+  AtomicFile file(path);
+  file.write(text.dump() + "\n");
+  file.commit();
+}
+
+json clock_json(const std::vector<trace::ClockOffset>& offsets) {
+  json all = json::array();
+  for (const trace::ClockOffset& one : offsets) all.push_back({one.at, one.offset, one.error});
+  return all;
+}
+
+trace::ClockMap clock_of(const json& offsets) {
+  std::vector<trace::ClockOffset> all;
+  for (const json& one : offsets) all.push_back({one.at(0), one.at(1), one.at(2)});
+  return trace::ClockMap(all);
+}
+
+}  // namespace
+
+Measures::Measures(TeamWork& team, const Network& network, const ResolvedJob& job)
+    : team_(team), network_(network), job_(job) {
+  const double period = job.job.sample_seconds;
+  if (period <= 0 || !is_first_of_host(team.world())) return;
+  trace::HostSamplerOptions options;
+  options.period =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(period));
+  sampler_ = std::make_unique<trace::HostSampler>(options);
+}
+
+bool Measures::due() const { return spent_s_ <= kShareOfTime * seconds_since(begun_); }
+
+/// Those that worker 0 does not have yet.
+std::vector<json> Measures::new_samples() {
+  std::vector<json> samples;
+  if (!sampler_) return samples;
+  sampler_->read_now();
+  for (const trace::HostSample& sample : sampler_->samples()) {
+    if (sample.time <= sampled_until_) continue;
+    sampled_until_ = sample.time;
+    trace::HostSample aligned = sample;
+    aligned.time = team_.clocks().to_first(sample.time);
+    samples.push_back(trace::to_json(aligned));
+  }
+  return samples;
+}
+
+/// A text of JSON and, behind it, the records: its length comes first.
+std::string Measures::own(const trace::DivisionLog& log) {
+  const World& world = team_.world();
+  const world::Traffic& traffic = team_.world().traffic();
+  const json said = {{"rank", world.rank()},
+                     {"host", world.host(world.rank())},
+                     {"samples", new_samples()},
+                     {"clock", clock_json(team_.clocks().offsets())},
+                     {"clock_error_s", static_cast<double>(team_.clocks().error()) * 1e-9},
+                     {"bytes_sent", traffic.bytes_sent},
+                     {"bytes_received", traffic.bytes_received},
+                     {"messages_sent", traffic.messages_sent},
+                     {"messages_received", traffic.messages_received}};
+  const std::string text = said.dump();
+  const uint64_t size = text.size();
+  std::string all(sizeof(size), ' ');
+  std::memcpy(all.data(), &size, sizeof(size));
+  return all + text + trace::to_bytes(log);
+}
+
+void Measures::add_samples(const std::string& host, const json& samples) {
+  std::vector<json>& known = hosts_[host];
+  for (const json& sample : samples) known.push_back(sample);
+  if (known.size() <= kMostSamples) return;
+  for (size_t i = 0; i < known.size() / 2; ++i) known[i] = std::move(known[2 * i]);
+  known.resize(known.size() / 2);
+}
+
+void Measures::write(const RunDirectory& directory, const std::vector<std::string>& texts) {
+  std::vector<trace::RankDivision> divisions;
+  ranks_ = json::array();
+  for (const std::string& text : texts) {
+    uint64_t size = 0;
+    if (text.size() < sizeof(size)) continue;  // lost
+    std::memcpy(&size, text.data(), sizeof(size));
+    const std::string_view rest = std::string_view(text).substr(sizeof(size));
+    if (size > rest.size()) fail_run("a worker's measures end within {} bytes", rest.size());
+    json said = json::parse(rest.substr(0, size));
+    divisions.push_back(trace::division_from_bytes(rest.substr(size),
+                                                   team_.world().name(said.at("rank").get<int>())));
+    const trace::ClockMap clock = clock_of(said.at("clock"));
+    for (trace::DivisionRecord& record : divisions.back().records) {
+      record.start = clock.to_reference(record.start);
+    }
+    add_samples(said.at("host"), said.at("samples"));
+    said.erase("samples");
+    said.erase("clock");
+    ranks_.push_back(std::move(said));
+  }
+  trace::write_divisions(directory.steps(), divisions);
+  if (sampler_) write_json(directory.hosts(), hosts_);
+  write_exchange(directory);
+}
+
+json Measures::buckets() const {
+  json all = json::array();
+  const strategy::Layout& layout = team_.replica().layout();
+  const std::vector<strategy::Meter::Bucket>& times = team_.meter().buckets();
+  const auto& slots = network_.parameters().slots();
+  for (size_t i = 0; i < layout.buckets.size(); ++i) {
+    const strategy::Bucket& bucket = layout.buckets[i];
+    strategy::Meter::Bucket sums;
+    if (i < times.size()) sums = times[i];
+    const auto n = static_cast<double>(std::max<int64_t>(1, sums.times));
+    const auto arrivals = static_cast<double>(std::max<int64_t>(1, sums.arrivals));
+    // The backward pass finishes the last layers first.
+    const auto last = static_cast<size_t>(bucket.last_tensor - 1);
+    all.push_back({{"first_layer", layer_of(slots[last].name)},
+                   {"last_layer", layer_of(slots[static_cast<size_t>(bucket.first_tensor)].name)},
+                   {"bytes", bucket.count * sizeof(float)},
+                   {"ready_s", sums.ready / n},
+                   {"arrived_s", sums.arrived / arrivals},
+                   {"exposed_s", sums.exposed / n}});
+  }
+  return all;
+}
+
+void Measures::write_exchange(const RunDirectory& directory) const {
+  json text = {{"workers", job_.job.workers},
+               {"exchange", job_.job.exchange},
+               {"sync", job_.job.sync},
+               {"wire", job_.job.wire},
+               {"buckets", buckets()},
+               {"staleness", json::object()},
+               {"ranks", ranks_}};
+  // In all.
+  double error = 0;
+  uint64_t sent = 0, received = 0, messages = 0;
+  for (const json& rank : ranks_) {
+    sent += rank.at("bytes_sent").get<uint64_t>();
+    received += rank.at("bytes_received").get<uint64_t>();
+    messages += rank.at("messages_sent").get<uint64_t>();
+    error = std::max(error, rank.at("clock_error_s").get<double>());
+  }
+  text["bytes_sent"] = sent;
+  text["bytes_received"] = received;
+  text["messages"] = messages;
+  text["clock_error_s"] = error;
+  for (const auto& [stale, pushes] : team_.strategy().staleness()) {
+    text["staleness"][std::to_string(stale)] = pushes;
+  }
+  write_json(directory.exchange(), text);
+}
+
+}  // namespace syrtos::train
