@@ -116,8 +116,55 @@ def exchange_text(workers, sync="join"):
     return json.dumps(text)
 
 
-def make(directory, workers=4, slow=None, **job):
-    """A whole run but for its trace. `slow`: the rank that computes 22 % slower."""
+def trace_bytes(workers, steps=3):
+    """A ring of messages after each step's backward pass, in the form of trace::write_trace."""
+    lines = []
+
+    def add(**event):
+        lines.append(json.dumps(event, separators=(",", ":")))
+    threads = {}
+    for rank in range(workers):
+        pid = rank + 1
+        add(ph="M", name="process_name", pid=pid,
+            args={"name": f"rank {rank} on {HOSTS[rank]}", "rank": rank, "host": HOSTS[rank],
+                  "clock_error": 21000 if rank else 0})
+        for number, track in enumerate(("compute", "receive", "send")):
+            tid = threads[rank, track] = workers + 1 + 3 * rank + number
+            add(ph="M", name="thread_name", pid=pid, tid=tid,
+                args={"name": track, "track": track, "lane": 0, "dropped": 0})
+    for step in range(steps):
+        for rank in range(workers):
+            begin = step * 220000
+
+            def span(track, name, category, start, length, flow=None, phase=None):
+                place = {"pid": rank + 1, "tid": threads[rank, track]}
+                add(ph="X", name=name, cat=category, ts=begin + start, dur=length, **place)
+                if flow is not None:
+                    at = start if phase == "s" else start + length - 0.001
+                    add(ph=phase, name="message", cat="message", id=hex(flow), ts=begin + at,
+                        **place)
+            span("compute", "step", "step", 0, 219000)
+            at = 0
+            for name, length in (("load", 4000), ("forward", 40000), ("backward", 86000),
+                                 ("network", 55000), ("update", 6000)):
+                span("compute", name, name, at, length)
+                at += length
+            for round_ in range(2 * (workers - 1)):
+                start = 100000 + 13000 * round_
+                to, source = (rank + 1) % workers, (rank - 1) % workers
+
+                def flow(a, b):
+                    return a << 52 | b << 40 | step * 100 + round_
+                span("send", "bucket 1", "exchange", start, 9000, flow(rank, to), "s")
+                span("receive", "bucket 1", "exchange", start + 2000, 10000, flow(source, rank),
+                     "f")
+    text = ('{"displayTimeUnit":"ms","otherData":{"origin_ns":5000000000},\n"traceEvents":[\n' +
+            ",\n".join(lines) + "\n]}\n")
+    return gzip.compress(text.encode())
+
+
+def make(directory, workers=4, slow=None, trace=False, **job):
+    """A whole run. `slow`: the rank that computes 22 % slower."""
     os.makedirs(directory, exist_ok=True)
     steps = [usual_step(workers) for _ in range(workers)]
     if slow is not None:
@@ -130,8 +177,6 @@ def make(directory, workers=4, slow=None, **job):
     write(directory, "operators.json", operators_text())
     if workers > 1:
         write(directory, "exchange.json", exchange_text(workers, job.get("sync", "join")))
+    if trace:
+        write(directory, "trace.json.gz", trace_bytes(workers))
     return directory
-
-
-def unzip(data):
-    return gzip.decompress(data)
