@@ -101,6 +101,7 @@ int run(int argc, char** argv) {
   add_probe(app, chosen);
   add_plan(app, chosen);
   add_estimate(app, chosen);
+  add_explain(app, chosen);
   add_doctor(app, chosen);
   try {
     app.parse(argc, argv);

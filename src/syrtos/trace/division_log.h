@@ -69,4 +69,13 @@ RankDivision division_from_bytes(std::string_view bytes, std::string_view sender
 void write_divisions(const std::filesystem::path& file, std::span<const RankDivision> ranks);
 std::vector<RankDivision> read_divisions(const std::filesystem::path& file);
 
+struct DivisionContents {
+  std::vector<RankDivision> ranks;
+  int64_t lines = 0;  // that could be used, the header among them
+  /// Empty, or why the lines from the next one on could not be used.
+  std::string problem;
+};
+/// The same from a file that may be damaged. Throws RequestError only when it cannot be opened.
+DivisionContents salvage_divisions(const std::filesystem::path& file);
+
 }  // namespace syrtos::trace

@@ -119,26 +119,41 @@ void write_divisions(const std::filesystem::path& file, std::span<const RankDivi
   out.commit();
 }
 
-std::vector<RankDivision> read_divisions(const std::filesystem::path& file) {
+DivisionContents salvage_divisions(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   std::string line;
+  DivisionContents contents;
   if (!in || !std::getline(in, line)) {
     fail_request("cannot read {}: expected a table of where the steps' time went", file.string());
   }
-  if (line != header()) {
-    fail_request("{}, line 1: expected '{}', found '{:.60}'", file.string(), header(), line);
+  try {
+    if (line != header()) {
+      fail_request("{}, line 1: expected '{}', found '{:.60}'", file.string(), header(), line);
+    }
+    contents.lines = 1;
+    for (; std::getline(in, line); ++contents.lines) {
+      const int64_t number = contents.lines + 1;
+      // A line without its end may have lost digits too.
+      if (in.eof()) {
+        fail_request("{}, line {}: expected its end, found the file's", file.string(), number);
+      }
+      Fields fields(line, file.string(), number);
+      const auto rank = static_cast<int>(fields.whole("rank", 0, 1 << 20));
+      const DivisionRecord record = parse_record(fields);
+      std::vector<RankDivision>& ranks = contents.ranks;
+      if (ranks.empty() || ranks.back().rank != rank) ranks.push_back({rank, {}});
+      ranks.back().records.push_back(record);
+    }
+  } catch (const RequestError& error) {
+    contents.problem = error.what();
   }
-  std::vector<RankDivision> ranks;
-  for (int64_t number = 2; std::getline(in, line); ++number) {
-    // A line without its end may have lost digits too.
-    if (in.eof())
-      fail_request("{}, line {}: expected its end, found the file's", file.string(), number);
-    Fields fields(line, file.string(), number);
-    const auto rank = static_cast<int>(fields.whole("rank", 0, 1 << 20));
-    if (ranks.empty() || ranks.back().rank != rank) ranks.push_back({rank, {}});
-    ranks.back().records.push_back(parse_record(fields));
-  }
-  return ranks;
+  return contents;
+}
+
+std::vector<RankDivision> read_divisions(const std::filesystem::path& file) {
+  DivisionContents contents = salvage_divisions(file);
+  if (!contents.problem.empty()) throw RequestError(contents.problem);
+  return std::move(contents.ranks);
 }
 
 }  // namespace syrtos::trace

@@ -1,0 +1,108 @@
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/files.h"
+#include "syrtos/cli/command.h"
+#include "syrtos/report/explain.h"
+#include "syrtos/report/explain_compare.h"
+#include "syrtos/report/html_page.h"
+#include "syrtos/report/run_reader.h"
+
+namespace syrtos::cli {
+
+namespace {
+
+struct Options {
+  std::vector<std::string> runs;
+  std::string by = "layer";
+  size_t top = 6;
+  std::string html;
+  bool json = false;
+};
+
+report::ExplainTextOptions text_options(const Options& options, const Context& context) {
+  const bool terminal = isatty(STDOUT_FILENO) != 0;
+  winsize size{};
+  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return {.columns = known ? std::min<int>(size.ws_col, 120) : 100,
+          .colour = terminal && context.environment.colour,
+          .unicode = terminal,
+          .by = report::parse_group_by(options.by),
+          .top = options.top};
+}
+
+void print_json(const nlohmann::json& text) {
+  fmt::print("{}\n", text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+int run_compare(const Options& options, const Context& context) {
+  const report::ExplainTextOptions text = text_options(options, context);
+  if (!options.html.empty()) {
+    fail_request("--html shows one run: leave {} out, or --html", options.runs.at(1));
+  }
+  const report::Run a = report::read_run(options.runs.at(0), {.trace = false});
+  const report::Run b = report::read_run(options.runs.at(1), {.trace = false});
+  const report::ExplainOptions plain = {.simulate = false};
+  const report::Comparison comparison =
+      report::compare(a, report::explain(a, plain), b, report::explain(b, plain));
+  if (options.json) {
+    print_json(report::compare_json(a, b, comparison));
+  } else {
+    fmt::print("{}", report::compare_text(a, b, comparison, text));
+  }
+  return kExitDone;
+}
+
+int run_explain(const Options& options, const Context& context) {
+  if (options.runs.size() > 1) return run_compare(options, context);
+  const report::ExplainTextOptions text = text_options(options, context);
+  const report::Run run = report::read_run(options.runs.at(0));
+  const report::Explanation explanation = report::explain(run);
+  if (!options.html.empty()) {
+    AtomicFile file(options.html);
+    file.write(report::html_page(report::page_json(run, explanation)));
+    file.commit();
+  }
+  if (options.json) {
+    print_json(report::explain_json(run, explanation));
+  } else {
+    fmt::print("{}", report::explain_text(run, explanation, text));
+    if (!options.html.empty()) fmt::print("written: {}\n", options.html);
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("explain", "Say where a run's time went, why, and what to do about it");
+  command->add_option("RUN", options->runs, "run directory; a second one is compared with it")
+      ->type_name("")
+      ->required()
+      ->expected(1, 2);
+  command->add_option("--by", options->by, "operators by layer, kind or phase")
+      ->capture_default_str();
+  command->add_option("--top", options->top, "operators to show")->capture_default_str();
+  command->add_option("--html", options->html, "also write a page with charts, in one file")
+      ->type_name("FILE");
+  command->add_flag("--json", options->json, "print everything as JSON");
+  command->footer(
+      "Examples:\n"
+      "  syrtos explain runs/resnet18-20260714-101500\n"
+      "  syrtos explain runs/resnet18-20260714-101500 --by kind --top 20\n"
+      "  syrtos explain runs/resnet18-20260714-101500 --html why.html\n"
+      "  syrtos explain runs/before runs/after");
+  command->callback([options, &run] {
+    run = [options](const Context& context) { return run_explain(*options, context); };
+  });
+}
+
+}  // namespace syrtos::cli

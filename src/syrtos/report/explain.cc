@@ -1,0 +1,212 @@
+#include "syrtos/report/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/format.h"
+#include "syrtos/planner/units.h"
+#include "syrtos/report/text.h"
+
+namespace syrtos::report {
+
+using planner::format_short_time;
+using trace::Part;
+using trace::StepDivision;
+
+namespace {
+
+constexpr std::array<const char*, 12> kCauseNames = {
+    "slow loader",  "slow rank",     "slow link",   "exchange",   "latency",    "server",
+    "uneven steps", "slow operator", "small batch", "evaluation", "checkpoint", "other"};
+
+/// Records that count: the first step compiles, connects and reads cold files.
+size_t first_record(const RunRank& rank) {
+  return !rank.per_epoch && rank.records.size() >= 8 ? 1 : 0;
+}
+
+RankTime mean_of(const RunRank& rank) {
+  RankTime time{.rank = rank.rank, .host = rank.host, .name = rank.name()};
+  for (size_t i = first_record(rank); i < rank.records.size(); ++i) {
+    time.step += rank.records[i].division();
+    time.steps += rank.records[i].steps;
+  }
+  const auto steps = static_cast<double>(std::max<int64_t>(1, time.steps));
+  for (double& seconds : time.step.seconds) seconds /= steps;
+  time.step.hidden_network /= steps;
+  return time;
+}
+
+RankTime mean_of(const std::vector<RankTime>& ranks) {
+  RankTime mean{.rank = -1, .name = "all"};
+  for (const RankTime& rank : ranks) {
+    mean.step += rank.step;
+    mean.steps = std::max(mean.steps, rank.steps);
+  }
+  const auto count = static_cast<double>(std::max<size_t>(1, ranks.size()));
+  for (double& seconds : mean.step.seconds) seconds /= count;
+  mean.step.hidden_network /= count;
+  return mean;
+}
+
+std::string title_of(const Run& run) {
+  const RunJob& job = run.job;
+  std::string text = job.network.empty() ? "a network that is not known" : job.network;
+  if (!job.data.empty()) text += " on " + job.data;
+  if (job.batch > 0) text += fmt::format(", batch {}", job.batch);
+  if (job.workers > 1) {
+    text += fmt::format("{}, {} workers, {} {} {}", job.sync == "split" ? " in all" : " each",
+                        job.workers, job.exchange, job.sync, job.wire);
+  }
+  if (!job.precision.empty()) text += ", " + job.precision;
+  return clean_text(text);
+}
+
+std::string state_of(const Run& run) {
+  int64_t steps = run.epochs.empty() ? 0 : run.epochs.back().step;
+  for (const RunRank& rank : run.ranks) {
+    if (!rank.records.empty()) {
+      steps = std::max(steps, rank.records.back().step + rank.records.back().steps);
+    }
+  }
+  std::string text = fmt::format("{} steps", format_count(steps));
+  const int64_t done = run.epochs.empty() ? 0 : run.epochs.back().epoch;
+  if (run.complete())
+    return fmt::format("complete: {} epoch{}, {}", done, done == 1 ? "" : "s", text);
+  return fmt::format("{} of {} epochs, {}", done, run.job.epochs, text);
+}
+
+double images_per_s(const Explanation& explanation, const Run& run) {
+  const auto samples = static_cast<double>(explanation.samples_per_step);
+  if (samples > 0 && explanation.step_s > 0) {
+    if (explanation.in_step) return samples / explanation.step_s;
+    double rate = 0;
+    for (const RankTime& rank : explanation.ranks) {
+      if (rank.seconds() > 0) rate += static_cast<double>(run.job.batch) / rank.seconds();
+    }
+    return rate;
+  }
+  return run.epochs.empty() ? 0 : run.epochs.back().images_per_s;
+}
+
+std::string path_of(const Explanation& explanation) {
+  const RankTime& all = explanation.cluster;
+  if (explanation.step_s <= 0) return "";
+  std::string text =
+      fmt::format("A step takes {}: {} computing", format_short_time(explanation.step_s),
+                  format_short_time(all.computing()));
+  const auto add = [&](double seconds, const char* what) {
+    if (seconds >= 0.005 * explanation.step_s) {
+      text += fmt::format(", {} {}", format_short_time(seconds), what);
+    }
+  };
+  add(all.step[Part::load], "waiting for data");
+  add(all.step[Part::network], "exposed exchange");
+  add(all.step[Part::wait], "waiting for others");
+  add(all.step[Part::other], "other");
+  if (all.step.hidden_network > 0.005 * explanation.step_s) {
+    text += fmt::format("; {} of exchange are hidden behind computing",
+                        format_short_time(all.step.hidden_network));
+  }
+  return text + ".";
+}
+
+std::string key_of(const OperatorItem& item, GroupBy by) {
+  if (by == GroupBy::phase) return item.phase;
+  if (by == GroupBy::kind) return item.operation;
+  return item.layer;
+}
+
+}  // namespace
+
+double RankTime::computing() const {
+  return step[Part::forward] + step[Part::backward] + step[Part::update];
+}
+
+double RankTime::seconds() const {
+  return step.sum() - step[Part::evaluate] - step[Part::checkpoint];
+}
+
+const char* to_string(CauseKind kind) { return kCauseNames.at(static_cast<size_t>(kind)); }
+
+GroupBy parse_group_by(const std::string& text) {
+  if (text == "layer") return GroupBy::layer;
+  if (text == "kind") return GroupBy::kind;
+  if (text == "phase") return GroupBy::phase;
+  fail_request("--by: expected layer, kind or phase, found '{}'", text);
+}
+
+std::vector<OperatorRow> operator_rows(const OperatorProfile& profile, GroupBy by) {
+  struct Sum {
+    OperatorRow row;
+    double flops = 0, bytes = 0, at_best = 0;
+  };
+  std::map<std::string, Sum> sums;
+  double all = 0;
+  for (const OperatorItem& item : profile.items) {
+    const double steps = static_cast<double>(item.calls);
+    Sum& sum = sums[key_of(item, by)];
+    sum.row.calls += 1;
+    sum.row.seconds += item.seconds / steps;
+    sum.flops += item.flops / steps;
+    sum.bytes += item.bytes / steps;
+    if (profile.peak_gflops > 0 && profile.memory_gb_s > 0) {
+      sum.at_best += std::max(item.flops / profile.peak_gflops, item.bytes / profile.memory_gb_s) *
+                     1e-9 / steps;
+    }
+    all += item.seconds / steps;
+  }
+  std::vector<OperatorRow> rows;
+  for (auto& [name, sum] : sums) {
+    OperatorRow row = sum.row;
+    row.name = clean_text(name.empty() ? "-" : name);
+    row.share = all > 0 ? row.seconds / all : 0;
+    if (row.seconds > 0) {
+      row.gflops = sum.flops / row.seconds * 1e-9;
+      row.gb_s = sum.bytes / row.seconds * 1e-9;
+      if (sum.at_best > 0) row.of_roofline = sum.at_best / row.seconds;
+    }
+    rows.push_back(std::move(row));
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const OperatorRow& a, const OperatorRow& b) {
+    return a.seconds > b.seconds;
+  });
+  return rows;
+}
+
+Explanation explain(const Run& run, const ExplainOptions& options) {
+  Explanation explanation;
+  explanation.title = title_of(run);
+  explanation.state = state_of(run);
+  explanation.notes = run.notes;
+  const std::string& sync = run.job.sync;
+  explanation.in_step = sync == "join" || sync == "split" || sync.starts_with("local");
+  explanation.samples_per_step = run.samples_per_step();
+  for (const RunRank& rank : run.ranks) {
+    if (rank.rank < run.job.workers) explanation.ranks.push_back(mean_of(rank));
+  }
+  explanation.cluster = mean_of(explanation.ranks);
+  explanation.step_s = explanation.cluster.seconds();
+  if (explanation.in_step) {
+    for (const RankTime& rank : explanation.ranks) {
+      explanation.step_s = std::max(explanation.step_s, rank.seconds());
+    }
+  }
+  explanation.images_per_s = images_per_s(explanation, run);
+  if (run.exchange && run.exchange->planned_step_s > 0) {
+    explanation.planned_step_s = run.exchange->planned_step_s;
+  }
+  explanation.path = path_of(explanation);
+  if (explanation.ranks.empty()) {
+    explanation.notes.push_back("nothing says where the time went: no step has been recorded yet");
+    return explanation;
+  }
+  find_causes(explanation, run);
+  find_advice(explanation, run, options);
+  return explanation;
+}
+
+}  // namespace syrtos::report

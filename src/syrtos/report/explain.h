@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "syrtos/report/run.h"
+
+// Where a run's time went, why, and what to do about it. Analysis makes data of data; texts, JSON
+// and pages are made of that.
+
+namespace syrtos::report {
+
+/// The mean step of one rank.
+struct RankTime {
+  int rank = 0;
+  std::string host = {};
+  std::string name = {};
+  int64_t steps = 0;
+  trace::StepDivision step = {};  ///< seconds per step
+
+  double computing() const;  ///< forward, backward and update
+  /// A step alone: without evaluating and saving, which happen now and then.
+  double seconds() const;
+};
+
+enum class CauseKind {
+  loader,       ///< steps wait for their batch
+  slow_rank,    ///< one computes slower than the others
+  slow_link,    ///< one exchanges slower than the others
+  exchange,     ///< more bytes than can be hidden behind computing
+  latency,      ///< more messages than can be hidden
+  server,       ///< all workers wait for the server
+  uneven,       ///< another rank is slowest in each step
+  operation,    ///< a kernel far below what the machine can do
+  small_batch,  ///< what each step costs once, whatever its batch
+  evaluation,
+  checkpoint,
+  other,
+};
+/// "slow loader", for people and programs.
+const char* to_string(CauseKind kind);
+
+/// Something that makes steps longer.
+struct Cause {
+  CauseKind kind = CauseKind::other;
+  std::string text;
+  double seconds = 0;  ///< of a step
+  double share = 0;    ///< of a step
+};
+
+struct Advice {
+  std::string what = {};
+  double saves_s = 0;      ///< of a step with as many samples
+  double speed_up = 1;     ///< images per second, new to old
+  bool simulated = false;  ///< by the planner, with what was measured; otherwise reckoned
+};
+
+enum class GroupBy { layer, kind, phase };
+/// Throws RequestError.
+GroupBy parse_group_by(const std::string& text);
+
+/// Operators of one name, per step.
+struct OperatorRow {
+  std::string name;
+  int64_t calls = 0;  ///< in a step
+  double seconds = 0;
+  double share = 0;  ///< of all operators
+  double gflops = 0, gb_s = 0;
+  std::optional<double> of_roofline;  ///< 1: as fast as the machine can be
+};
+
+struct Explanation {
+  std::string title;            ///< "resnet18 on cifar10, 4 workers, allreduce join f32"
+  std::string state;            ///< "complete", "epoch 2 of 5"
+  std::vector<RankTime> ranks;  ///< workers, by rank
+  RankTime cluster;             ///< their mean
+  double step_s = 0;            ///< of the slowest, or the mean where nobody waits
+  double images_per_s = 0;      ///< of all; 0: not known
+  int64_t samples_per_step = 0;
+  bool in_step = true;
+  std::string path;            ///< the critical path in words
+  std::vector<Cause> causes;   ///< largest first
+  std::vector<Advice> advice;  ///< largest gain first
+  std::optional<double> planned_step_s;
+  std::vector<std::string> notes;
+};
+
+struct ExplainOptions {
+  bool simulate = true;
+  size_t advice = 3;
+};
+Explanation explain(const Run& run, const ExplainOptions& options = {});
+
+/// Most time first.
+std::vector<OperatorRow> operator_rows(const OperatorProfile& profile, GroupBy by);
+
+/// For explain(): in files of their own.
+void find_causes(Explanation& explanation, const Run& run);
+void find_advice(Explanation& explanation, const Run& run, const ExplainOptions& options);
+
+struct ExplainTextOptions {
+  int columns = 100;
+  bool colour = false;  ///< bars in colours, otherwise of letters
+  bool unicode = false;
+  GroupBy by = GroupBy::layer;
+  size_t top = 6;
+};
+/// One screen.
+std::string explain_text(const Run& run, const Explanation& explanation,
+                         const ExplainTextOptions& options);
+
+/// The same for programs. Seconds.
+nlohmann::json explain_json(const Run& run, const Explanation& explanation);
+
+}  // namespace syrtos::report

@@ -1,0 +1,355 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "syrtos/base/format.h"
+#include "syrtos/planner/units.h"
+#include "syrtos/report/explain.h"
+#include "syrtos/report/text.h"
+
+namespace syrtos::report {
+
+using planner::format_short_time;
+using trace::Part;
+
+namespace {
+
+constexpr double kWorthSaying = 0.01;  // of a step
+constexpr double kSlower = 1.05;       // than the others: beyond what varies anyway
+constexpr double kFarBelowRoofline = 0.25;
+constexpr double kGoodKernel = 0.5;     // of the roofline
+constexpr double kSmallMessage = 32e3;  // bytes: below, latency decides
+constexpr double kLatency = 60e-6;      // of a message on Ethernet
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+template <typename Value>
+double median_of_others(const std::vector<RankTime>& ranks, int without, Value value) {
+  std::vector<double> values;
+  for (const RankTime& rank : ranks) {
+    if (rank.rank != without) values.push_back(value(rank));
+  }
+  return median(std::move(values));
+}
+
+/// Means over a host's curve.
+struct HostMeans {
+  double process_cpu = NAN, busy = NAN, running = NAN, iowait = NAN;
+};
+HostMeans means_of(const RunHost& host) {
+  HostMeans means;
+  double seconds = 0, cpu = 0, busy = 0, running = 0, iowait = 0;
+  for (const trace::HostSample& sample : host.samples) {
+    if (!std::isfinite(sample.seconds) || !std::isfinite(sample.process_cpu) ||
+        !std::isfinite(sample.user) || !std::isfinite(sample.running)) {
+      continue;
+    }
+    seconds += sample.seconds;
+    cpu += sample.seconds * sample.process_cpu;
+    busy += sample.seconds * (sample.user + sample.system);
+    running += sample.seconds * sample.running;
+    iowait += sample.seconds * sample.iowait;
+  }
+  if (seconds > 0) means = {cpu / seconds, busy / seconds, running / seconds, iowait / seconds};
+  return means;
+}
+
+class Finder {
+ public:
+  Finder(Explanation& explanation, const Run& run)
+      : explanation_(explanation),
+        run_(run),
+        ranks_(explanation.ranks),
+        all_(explanation.cluster.step) {}
+
+  void find() {
+    loader();
+    slow_rank();
+    links_and_exchange();
+    uneven();
+    operators();
+    rest();
+    auto& causes = explanation_.causes;
+    std::stable_sort(causes.begin(), causes.end(),
+                     [](const Cause& a, const Cause& b) { return a.seconds > b.seconds; });
+  }
+
+ private:
+  void add(CauseKind kind, double seconds, std::string text) {
+    const double share = seconds / explanation_.step_s;
+    if (share < kWorthSaying) return;
+    explanation_.causes.push_back({kind, clean_text(text), seconds, share});
+  }
+
+  void loader() {
+    const auto slowest = std::max_element(
+        ranks_.begin(), ranks_.end(),
+        [](const auto& a, const auto& b) { return a.step[Part::load] < b.step[Part::load]; });
+    const double load = explanation_.in_step ? slowest->step[Part::load] : all_[Part::load];
+    std::string text = fmt::format("steps wait {} for their batch", format_short_time(load));
+    if (ranks_.size() > 1 && all_[Part::load] < 0.5 * load)
+      text += ", most of all " + slowest->name;
+    if (!run_.epochs.empty() && run_.epochs.back().helped > 0.05) {
+      text += fmt::format("; {:.0f} % of the samples were prepared by the steps themselves",
+                          100 * run_.epochs.back().helped);
+    }
+    const HostMeans host = host_means(slowest->host);
+    if (host.iowait > 0.1)
+      text += fmt::format("; CPUs waited for a disk {:.0f} % of the time", 100 * host.iowait);
+    add(CauseKind::loader, load, text);
+  }
+
+  HostMeans host_means(const std::string& name) const {
+    for (const RunHost& host : run_.hosts) {
+      if (host.name == name || (name.empty() && run_.hosts.size() == 1)) return means_of(host);
+    }
+    return {};
+  }
+
+  /// What the host's curves say about why it is slow.
+  std::string why_slow(const RankTime& slow) const {
+    const HostMeans own = host_means(slow.host);
+    std::vector<double> cpu, running;
+    for (const RunHost& host : run_.hosts) {
+      if (host.name == slow.host) continue;
+      const HostMeans means = means_of(host);
+      if (std::isfinite(means.process_cpu)) {
+        cpu.push_back(means.process_cpu);
+        running.push_back(means.running);
+      }
+    }
+    if (cpu.empty() || !std::isfinite(own.process_cpu)) return "CPU frequency or a neighbour";
+    if (own.process_cpu < 0.9 * median(cpu) && own.running > median(running) + 0.5) {
+      return fmt::format("other programs take its CPUs: it gets {:.1f} of them, the others {:.1f}",
+                         own.process_cpu, median(cpu));
+    }
+    if (own.process_cpu < 0.9 * median(cpu)) {
+      return fmt::format("it gets {:.1f} CPUs, the others {:.1f}", own.process_cpu, median(cpu));
+    }
+    return "it has as many CPUs as the others, so they are slower: frequency, heat or memory";
+  }
+
+  void slow_rank() {
+    if (ranks_.size() < 2) return;
+    const auto computing = [](const RankTime& rank) { return rank.computing(); };
+    const RankTime& slow = *std::max_element(
+        ranks_.begin(), ranks_.end(),
+        [](const RankTime& a, const RankTime& b) { return a.computing() < b.computing(); });
+    const double usual = median_of_others(ranks_, slow.rank, computing);
+    if (usual <= 0 || slow.computing() < kSlower * usual) return;
+    slow_rank_s_ = slow.computing() - usual;
+    const double cost =
+        explanation_.in_step ? slow_rank_s_ : slow_rank_s_ / static_cast<double>(ranks_.size());
+    std::string with;
+    for (const RankTime& rank : ranks_) {
+      if (rank.rank != slow.rank && rank.computing() > kSlower * usual) {
+        with += fmt::format("{}{}", with.empty() ? "; also slow: " : ", ", rank.name);
+      }
+    }
+    add(CauseKind::slow_rank, cost,
+        fmt::format("{} computes {:.0f} % slower than the others{} ({}){}", slow.name,
+                    100 * (slow.computing() / usual - 1),
+                    explanation_.in_step ? ", who wait for it" : "", why_slow(slow), with));
+  }
+
+  /// The largest of what is exposed: "the exchange of fc6's gradient (151 MB) ...".
+  std::string largest_bucket() const {
+    if (!run_.exchange || run_.exchange->buckets.empty()) return "";
+    const auto& buckets = run_.exchange->buckets;
+    const BucketTimes& bucket = *std::max_element(
+        buckets.begin(), buckets.end(),
+        [](const BucketTimes& a, const BucketTimes& b) { return a.exposed_s < b.exposed_s; });
+    if (bucket.exposed_s <= 0) return "";
+    const std::string layers = bucket.first_layer == bucket.last_layer || bucket.last_layer.empty()
+                                   ? bucket.first_layer
+                                   : bucket.first_layer + " to " + bucket.last_layer;
+    return fmt::format(
+        "; the exchange of {}'s gradient, {}, cannot be hidden: {} of it are exposed", layers,
+        format_bytes(bucket.bytes), format_short_time(bucket.exposed_s));
+  }
+
+  /// From the trace: the pair of ranks between which bytes move slowest, if it stands out.
+  std::string slow_pair() const {
+    if (!run_.trace) return "";
+    std::map<std::pair<int64_t, int64_t>, std::pair<double, double>> sums;  // seconds, messages
+    for (const trace::RankEvents& rank : run_.trace->ranks) {
+      for (const trace::TrackEvents& track : rank.tracks) {
+        for (const trace::Event& event : track.events) {
+          if (event.kind != trace::Kind::received) continue;
+          auto& [seconds, count] = sums[{static_cast<int64_t>(event.flow >> 52),
+                                         static_cast<int64_t>(event.flow >> 40 & 0xfff)}];
+          seconds += static_cast<double>(event.end - event.start) * 1e-9;
+          count += 1;
+        }
+      }
+    }
+    std::vector<double> means;
+    for (const auto& [pair, sum] : sums) means.push_back(sum.first / sum.second);
+    if (means.size() < 3) return "";
+    const double usual = median(means);
+    for (const auto& [pair, sum] : sums) {
+      const double mean = sum.first / sum.second;
+      if (mean > 2 * usual && mean == *std::max_element(means.begin(), means.end())) {
+        return fmt::format("messages from rank {} to rank {} take {:.1f} times as long as others",
+                           pair.first, pair.second, mean / usual);
+      }
+    }
+    return "";
+  }
+
+  void links_and_exchange() {
+    if (ranks_.size() < 2) {
+      if (run_.job.workers < 2) return;  // what is left is in rest()
+    }
+    const auto network = [](const RankTime& rank) { return rank.step[Part::network]; };
+    const RankTime& slow = *std::max_element(
+        ranks_.begin(), ranks_.end(),
+        [&](const RankTime& a, const RankTime& b) { return network(a) < network(b); });
+    double common = all_[Part::network];
+    if (ranks_.size() > 2) {
+      const double usual = median_of_others(ranks_, slow.rank, network);
+      if (network(slow) > 1.5 * usual && network(slow) - usual > 0.03 * explanation_.step_s) {
+        slow_link_s_ = network(slow) - usual;
+        common = usual;
+        add(CauseKind::slow_link,
+            explanation_.in_step ? slow_link_s_ : slow_link_s_ / static_cast<double>(ranks_.size()),
+            fmt::format("{} exchanges {} in a step, the others {}: its link, or what shares it{}",
+                        slow.name, format_short_time(network(slow)), format_short_time(usual),
+                        pair_text()));
+      }
+    }
+    const std::string pair = slow_link_s_ > 0 ? "" : slow_pair();
+    if (!pair.empty()) {
+      add(CauseKind::slow_link, common, pair + largest_bucket());
+      return;
+    }
+    exchange(common);
+  }
+
+  std::string pair_text() const {
+    const std::string pair = slow_pair();
+    return pair.empty() ? "" : "; " + pair;
+  }
+
+  void exchange(double seconds) {
+    const std::string& kind = run_.job.exchange;
+    const bool servers = kind == "ps" || kind.starts_with("ps-sharded");
+    if (servers) {
+      server_s_ = seconds + unexplained_wait();
+      add(CauseKind::server, server_s_,
+          fmt::format("{} workers share {}: they wait {} for it{}", run_.job.workers,
+                      kind == "ps" ? "one server" : "the servers (" + kind + ")",
+                      format_short_time(server_s_), largest_bucket()));
+      return;
+    }
+    if (run_.exchange && run_.exchange->messages > 0 && run_.exchange->bytes_sent > 0) {
+      const double messages =
+          run_.exchange->messages / static_cast<double>(std::max<int64_t>(1, ranks_.front().steps));
+      const double each = run_.exchange->bytes_sent / run_.exchange->messages;
+      if (each < kSmallMessage && messages * kLatency > 0.3 * seconds) {
+        add(CauseKind::latency, seconds,
+            fmt::format("{:.0f} messages of {} in a step: their latency, not the bandwidth",
+                        messages, format_bytes(each)));
+        return;
+      }
+    }
+    add(CauseKind::exchange, seconds,
+        fmt::format("gradients cross for {} after the pass has ended{}", format_short_time(seconds),
+                    largest_bucket()));
+  }
+
+  /// Of waiting, what slow ranks, loaders and links do not explain.
+  double unexplained_wait() const {
+    double latest = 0, mean = 0;
+    for (const RankTime& rank : ranks_) {
+      const double busy = rank.computing() + rank.step[Part::load] + rank.step[Part::network] +
+                          rank.step[Part::other];
+      latest = std::max(latest, busy);
+      mean += busy / static_cast<double>(ranks_.size());
+    }
+    return std::max(0.0, all_[Part::wait] - (latest - mean));
+  }
+
+  void uneven() {
+    if (ranks_.size() < 2 || server_s_ > 0) return;
+    const double wait = unexplained_wait();
+    add(CauseKind::uneven, wait,
+        fmt::format("another rank is the last in each step: the others wait {} for it",
+                    format_short_time(wait)));
+  }
+
+  void operators() {
+    if (!run_.operators || run_.operators->peak_gflops <= 0 || run_.operators->memory_gb_s <= 0) {
+      return;
+    }
+    const OperatorProfile& profile = *run_.operators;
+    const OperatorItem* worst = nullptr;
+    double largest = 0, ratio = 0;
+    for (const OperatorItem& item : profile.items) {
+      const double seconds = item.seconds / static_cast<double>(item.calls);
+      const double best =
+          std::max(item.flops / profile.peak_gflops, item.bytes / profile.memory_gb_s) * 1e-9 /
+          static_cast<double>(item.calls);
+      if (seconds <= 0 || best <= 0 || best / seconds > kFarBelowRoofline) continue;
+      const double loss = seconds - best / kGoodKernel;
+      if (loss > largest) {
+        largest = loss;
+        ratio = best / seconds;
+        worst = &item;
+      }
+    }
+    if (worst == nullptr || largest < 0.03 * explanation_.step_s) return;
+    add(CauseKind::operation, largest,
+        fmt::format("{} of {} ({}, {}) takes {} and reaches {:.0f} % of what the machine can do",
+                    worst->operation, worst->layer, worst->phase, worst->kernel,
+                    format_short_time(worst->seconds / static_cast<double>(worst->calls)),
+                    100 * ratio));
+  }
+
+  void rest() {
+    const double evaluate = all_[Part::evaluate], checkpoint = all_[Part::checkpoint];
+    const double once = all_[Part::update] + all_[Part::other];
+    add(CauseKind::evaluation, evaluate,
+        fmt::format("evaluating takes {:.0f} % of the run", 100 * evaluate / all_.sum()));
+    add(CauseKind::checkpoint, checkpoint,
+        fmt::format("saving checkpoints takes {:.0f} % of the run", 100 * checkpoint / all_.sum()));
+    const int64_t batch =
+        run_.job.sync == "split" ? run_.job.batch / run_.job.workers : run_.job.batch;
+    if (batch > 0 && batch <= 16 && once > 0.2 * explanation_.step_s) {
+      add(CauseKind::small_batch, once,
+          fmt::format(
+              "a worker computes only {} samples in a step; updating and bookkeeping cost {} "
+              "whatever the batch",
+              batch, format_short_time(once)));
+    } else {
+      add(CauseKind::other, all_[Part::other],
+          fmt::format("{} in a step are neither computing nor waiting",
+                      format_short_time(all_[Part::other])));
+    }
+    if (run_.job.workers < 2) {
+      add(CauseKind::other, all_[Part::network], "bringing updated weights to their place");
+    }
+  }
+
+  Explanation& explanation_;
+  const Run& run_;
+  const std::vector<RankTime>& ranks_;
+  const trace::StepDivision& all_;
+  double slow_rank_s_ = 0, slow_link_s_ = 0, server_s_ = 0;
+};
+
+}  // namespace
+
+void find_causes(Explanation& explanation, const Run& run) {
+  if (explanation.step_s <= 0) return;
+  Finder(explanation, run).find();
+}
+
+}  // namespace syrtos::report

@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "syrtos/report/html_page.h"
+
+namespace syrtos::report {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr size_t kMostPoints = 400;  // of a curve: more than a screen shows
+constexpr size_t kMostCurves = 16;   // of one chart
+
+json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+
+/// Step times of each rank over the steps, as means of as many steps as there is room for.
+json steps_json(const Run& run) {
+  int64_t last = 0;
+  for (const RunRank& rank : run.ranks) {
+    if (!rank.records.empty() && !rank.per_epoch) {
+      last = std::max(last, rank.records.back().step + rank.records.back().steps);
+    }
+  }
+  if (last == 0) return nullptr;
+  const int64_t wide =
+      (last + static_cast<int64_t>(kMostPoints) - 1) / static_cast<int64_t>(kMostPoints);
+  const auto points = static_cast<size_t>((last + wide - 1) / wide);
+  json xs = json::array(), ranks = json::array();
+  for (size_t i = 0; i < points; ++i) xs.push_back(static_cast<int64_t>(i) * wide);
+  for (const RunRank& rank : run.ranks) {
+    if (ranks.size() == kMostCurves) break;
+    std::vector<double> sums(points);
+    std::vector<int64_t> steps(points);
+    for (const trace::DivisionRecord& record : rank.records) {
+      const auto at = static_cast<size_t>(
+          std::clamp<int64_t>(record.step / wide, 0, static_cast<int64_t>(points) - 1));
+      const trace::StepDivision division = record.division();
+      sums[at] +=
+          division.sum() - division[trace::Part::evaluate] - division[trace::Part::checkpoint];
+      steps[at] += record.steps;
+    }
+    json values = json::array();
+    for (size_t i = 0; i < points; ++i) {
+      values.push_back(steps[i] > 0 ? json(sums[i] / static_cast<double>(steps[i]))
+                                    : json(nullptr));
+    }
+    ranks.push_back({{"name", rank.name()}, {"values", values}});
+  }
+  return {{"xs", xs}, {"ranks", ranks}};
+}
+
+/// One quantity of all hosts over the seconds since the first sample of each.
+json host_curve(const Run& run, double (*value)(const trace::HostSample&)) {
+  std::map<int64_t, std::map<size_t, double>> table;  // second -> host -> value
+  json series = json::array();
+  const size_t hosts = std::min(run.hosts.size(), kMostCurves);
+  for (size_t i = 0; i < hosts; ++i) {
+    const std::vector<trace::HostSample>& samples = run.hosts[i].samples;
+    const size_t every = std::max<size_t>(1, samples.size() / kMostPoints);
+    for (size_t j = 0; j < samples.size(); j += every) {
+      const double found = value(samples[j]);
+      if (std::isfinite(found)) {
+        table[(samples[j].time - samples.front().time) / 1'000'000'000][i] = found;
+      }
+    }
+    series.push_back({{"name", run.hosts[i].name}, {"values", json::array()}});
+  }
+  json xs = json::array();
+  for (const auto& [second, values] : table) {
+    xs.push_back(second);
+    for (size_t i = 0; i < hosts; ++i) {
+      const auto found = values.find(i);
+      series[i]["values"].push_back(found == values.end() ? json(nullptr) : json(found->second));
+    }
+  }
+  return {{"xs", xs}, {"series", series}};
+}
+
+json hosts_json(const Run& run) {
+  using trace::HostSample;
+  return {
+      {"busy", host_curve(run, [](const HostSample& s) { return s.user + s.system; })},
+      {"network",
+       host_curve(run, [](const HostSample& s) { return (s.network_in + s.network_out) * 1e-6; })},
+      {"memory", host_curve(run, [](const HostSample& s) { return s.memory_used * 1e-9; })},
+      {"running", host_curve(run, [](const HostSample& s) { return s.running; })}};
+}
+
+void add_exchange(json& page, const ExchangeProfile& exchange) {
+  page["buckets"] = json::array();
+  for (const BucketTimes& bucket : exchange.buckets) {
+    page["buckets"].push_back({{"first_layer", bucket.first_layer},
+                               {"last_layer", bucket.last_layer},
+                               {"bytes", bucket.bytes},
+                               {"ready_s", number(bucket.ready_s)},
+                               {"arrived_s", number(bucket.arrived_s)},
+                               {"exposed_s", number(bucket.exposed_s)}});
+  }
+  page["staleness"] = json::array();
+  for (const auto& [updates, times] : exchange.staleness)
+    page["staleness"].push_back({updates, times});
+}
+
+}  // namespace
+
+json page_json(const Run& run, const Explanation& explanation) {
+  json page = explain_json(run, explanation);
+  page["live"] = false;
+  if (json steps = steps_json(run); !steps.is_null()) page["steps"] = std::move(steps);
+  if (!run.hosts.empty()) page["hosts"] = hosts_json(run);
+  if (run.exchange) add_exchange(page, *run.exchange);
+  if (json timeline = timeline_json(run); !timeline.is_null())
+    page["timeline"] = std::move(timeline);
+  return page;
+}
+
+}  // namespace syrtos::report

@@ -1,0 +1,222 @@
+#include "syrtos/report/run_json.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+
+#include "syrtos/base/error.h"
+#include "syrtos/report/run_files.h"
+
+namespace syrtos::report {
+
+namespace {
+
+constexpr double kMostWhole = 9e15;
+
+/// The file as JSON; a discarded value (and a note) when it is none.
+json read_json(Run& run, const char* name) {
+  if (!has_file(run, name)) return json(json::value_t::discarded);
+  std::ifstream in(run.path / name, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  json value;
+  try {
+    value = json::parse(text);
+    if (value.is_object()) return value;
+    run.notes.push_back(
+        fmt::format("{}: expected an object, found {}; left out", name, value.type_name()));
+  } catch (const json::parse_error& error) {
+    run.notes.push_back(
+        fmt::format("{}: damaged at byte {} of {}; left out", name, error.byte, text.size()));
+  }
+  return json(json::value_t::discarded);
+}
+
+/// The list under a key, if it is one.
+const json* list_in(Run& run, const json& object, const char* name, const char* key) {
+  const auto found = object.find(key);
+  if (found != object.end() && found->is_array()) return &*found;
+  run.notes.push_back(fmt::format(
+      "{}: expected the list '{}', found none: written by another version; left out", name, key));
+  return nullptr;
+}
+
+/// Each of the list's objects that `take` accepts.
+template <typename Item, typename Take>
+std::vector<Item> items_of(Run& run, const json& list, const char* name, Take take) {
+  std::vector<Item> items;
+  size_t bad = 0;
+  for (const json& entry : list) {
+    Item item;
+    if (entry.is_object() && take(entry, item)) {
+      items.push_back(std::move(item));
+    } else {
+      ++bad;
+    }
+  }
+  if (bad > 0) {
+    run.notes.push_back(
+        fmt::format("{}: {} of {} entries make no sense; left out", name, bad, list.size()));
+  }
+  return items;
+}
+
+}  // namespace
+
+double number_in(const json& object, const char* key, double otherwise) {
+  if (!object.is_object()) return otherwise;
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number()) return otherwise;
+  const double value = found->get<double>();
+  return std::isfinite(value) ? value : otherwise;
+}
+
+int64_t count_in(const json& object, const char* key, int64_t otherwise) {
+  const double value = number_in(object, key, static_cast<double>(otherwise));
+  return value >= 0 && value < kMostWhole ? static_cast<int64_t>(value) : otherwise;
+}
+
+std::string text_in(const json& object, const char* key) {
+  if (!object.is_object()) return "";
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+trace::StepDivision division_in(const json& object, const char* key) {
+  trace::StepDivision division;
+  const auto found = object.find(key);
+  if (found == object.end()) return division;
+  for (size_t i = 0; i < trace::kParts; ++i) {
+    division.seconds[i] = std::max(0.0, number_in(*found, trace::kPartNames[i].data()));
+  }
+  division.hidden_network = std::max(0.0, number_in(*found, "hidden_network"));
+  return division;
+}
+
+RunEpoch epoch_from(const json& entry) {
+  RunEpoch epoch;
+  epoch.epoch = count_in(entry, "epoch");
+  epoch.step = count_in(entry, "step");
+  epoch.samples = count_in(entry, "samples");
+  epoch.train_loss = number_in(entry, "train_loss");
+  epoch.train_accuracy = number_in(entry, "train_accuracy");
+  if (entry.contains("test_loss")) epoch.test_loss = number_in(entry, "test_loss");
+  if (entry.contains("test_accuracy")) epoch.test_accuracy = number_in(entry, "test_accuracy");
+  epoch.learning_rate = number_in(entry, "lr");
+  epoch.images_per_s = number_in(entry, "images_per_s");
+  epoch.queue = number_in(entry, "queue");
+  epoch.helped = number_in(entry, "helped");
+  epoch.seconds = division_in(entry, "seconds");
+  return epoch;
+}
+
+void read_hosts(Run& run) {
+  const json hosts = read_json(run, "hosts.json");
+  if (hosts.is_discarded()) return;
+  for (const auto& [name, list] : hosts.items()) {
+    if (!list.is_array()) {
+      run.notes.push_back(fmt::format("hosts.json: no list for {}; left out", name));
+      continue;
+    }
+    RunHost host{.name = name};
+    host.samples = items_of<trace::HostSample>(run, list, "hosts.json",
+                                               [](const json& entry, trace::HostSample& sample) {
+                                                 try {
+                                                   sample = trace::host_sample_from_json(entry);
+                                                   return true;
+                                                 } catch (const RequestError&) {
+                                                   return false;
+                                                 }
+                                               });
+    run.hosts.push_back(std::move(host));
+  }
+}
+
+void read_operators(Run& run) {
+  const json object = read_json(run, "operators.json");
+  if (object.is_discarded()) return;
+  const json* list = list_in(run, object, "operators.json", "items");
+  if (list == nullptr) return;
+  OperatorProfile profile;
+  profile.network = text_in(object, "network");
+  profile.precision = text_in(object, "precision");
+  profile.batch = count_in(object, "batch");
+  profile.threads = count_in(object, "threads");
+  if (const auto machine = object.find("machine"); machine != object.end()) {
+    profile.peak_gflops = number_in(*machine, "peak_gflops");
+    profile.memory_gb_s = number_in(*machine, "memory_gb_s");
+  }
+  profile.items = items_of<OperatorItem>(run, *list, "operators.json",
+                                         [](const json& entry, OperatorItem& item) {
+                                           item.layer = text_in(entry, "layer");
+                                           item.operation = text_in(entry, "operation");
+                                           item.kernel = text_in(entry, "kernel");
+                                           item.phase = text_in(entry, "phase");
+                                           item.calls = count_in(entry, "calls");
+                                           item.seconds = number_in(entry, "seconds", -1);
+                                           item.flops = std::max(0.0, number_in(entry, "flops"));
+                                           item.bytes = std::max(0.0, number_in(entry, "bytes"));
+                                           return item.calls > 0 && item.seconds >= 0;
+                                         });
+  if (!profile.items.empty()) run.operators = std::move(profile);
+}
+
+void read_exchange(Run& run) {
+  const json object = read_json(run, "exchange.json");
+  if (object.is_discarded()) return;
+  ExchangeProfile profile;
+  profile.workers = count_in(object, "workers");
+  profile.exchange = text_in(object, "exchange");
+  profile.sync = text_in(object, "sync");
+  profile.wire = text_in(object, "wire");
+  profile.bytes_sent = number_in(object, "bytes_sent");
+  profile.bytes_received = number_in(object, "bytes_received");
+  profile.messages = number_in(object, "messages");
+  profile.clock_error_s = number_in(object, "clock_error_s");
+  if (const auto plan = object.find("plan"); plan != object.end()) {
+    profile.planned_step_s = number_in(*plan, "step");
+  }
+  if (const auto stale = object.find("staleness"); stale != object.end() && stale->is_object()) {
+    for (const auto& [key, value] : stale->items()) {
+      char* end = nullptr;
+      const int64_t updates = std::strtoll(key.c_str(), &end, 10);
+      if (end != key.c_str() && *end == '\0' && value.is_number()) {
+        profile.staleness[updates] += value.get<int64_t>();
+      }
+    }
+  }
+  const json* list = list_in(run, object, "exchange.json", "buckets");
+  if (list != nullptr) {
+    profile.buckets = items_of<BucketTimes>(
+        run, *list, "exchange.json", [](const json& entry, BucketTimes& bucket) {
+          bucket.first_layer = text_in(entry, "first_layer");
+          bucket.last_layer = text_in(entry, "last_layer");
+          bucket.bytes = number_in(entry, "bytes", -1);
+          bucket.ready_s = std::max(0.0, number_in(entry, "ready_s"));
+          bucket.arrived_s = std::max(0.0, number_in(entry, "arrived_s"));
+          bucket.exposed_s = std::max(0.0, number_in(entry, "exposed_s"));
+          return bucket.bytes > 0;
+        });
+  }
+  run.exchange = std::move(profile);
+}
+
+void read_progress(Run& run) {
+  const json object = read_json(run, "progress.json");
+  if (object.is_discarded()) return;
+  RunProgress progress;
+  progress.step = count_in(object, "step");
+  progress.steps = count_in(object, "steps");
+  progress.epoch = count_in(object, "epoch");
+  progress.epochs = count_in(object, "epochs");
+  progress.loss = number_in(object, "loss");
+  progress.accuracy = number_in(object, "accuracy");
+  progress.images_per_s = number_in(object, "images_per_s");
+  progress.time = number_in(object, "time");
+  progress.state = text_in(object, "state");
+  progress.message = text_in(object, "message");
+  run.progress = progress;
+}
+
+}  // namespace syrtos::report

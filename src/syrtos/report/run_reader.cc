@@ -1,0 +1,99 @@
+#include "syrtos/report/run_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "syrtos/base/error.h"
+#include "syrtos/report/run_files.h"
+
+namespace syrtos::report {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+void refuse_what_is_no_run(const Run& run) {
+  std::error_code error;
+  if (!fs::exists(run.path, error)) {
+    fail_request("{}: expected a run directory, found nothing of that name", run.path.string());
+  }
+  if (!fs::is_directory(run.path, error)) {
+    fail_request("{}: expected a run directory, found a file", run.path.string());
+  }
+  for (const char* name : {"job.toml", "metrics.jsonl", "steps.csv"}) {
+    if (has_file(run, name)) return;
+  }
+  fail_request(
+      "{} is not a run: expected job.toml, metrics.jsonl or steps.csv in it, found none of them",
+      run.path.string());
+}
+
+void note_missing_ranks(Run& run) {
+  std::set<int> known;
+  for (const RunRank& rank : run.ranks) known.insert(rank.rank);
+  if (known.empty()) return;
+  std::string missing;
+  int count = 0;
+  for (int rank = 0; rank < run.job.workers; ++rank) {
+    if (known.contains(rank)) continue;
+    if (++count <= 8) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", rank);
+  }
+  if (count == 0) return;
+  run.notes.push_back(fmt::format(
+      "{} of {} ranks say nothing (rank {}{}): lost, or the run ended before their part "
+      "arrived; the others are explained",
+      count, run.job.workers, missing, count > 8 ? ", ..." : ""));
+}
+
+void check_same_job(Run& run) {
+  if (run.operators && !run.operators->network.empty() && !run.job.network.empty() &&
+      run.operators->network != run.job.network) {
+    run.notes.push_back(fmt::format("operators.json: it is about {}, the run trained {}; left out",
+                                    run.operators->network, run.job.network));
+    run.operators.reset();
+  }
+}
+
+}  // namespace
+
+std::string RunRank::name() const {
+  return host.empty() ? fmt::format("rank {}", rank) : fmt::format("rank {} on {}", rank, host);
+}
+
+std::string Run::name() const {
+  const fs::path clean = path.has_filename() ? path : path.parent_path();
+  const std::string last = clean.filename().string();
+  return last.empty() || last == "." || last == ".." ? fs::absolute(clean).filename().string()
+                                                     : last;
+}
+
+bool Run::complete() const {
+  if (progress && !progress->state.empty()) return progress->state == "complete";
+  if (epochs.empty()) return false;
+  return epochs.back().epoch >= job.epochs || (job.steps > 0 && epochs.back().step >= job.steps);
+}
+
+int64_t Run::samples_per_step() const {
+  return job.sync == "split" ? job.batch : job.batch * std::max<int64_t>(1, job.workers);
+}
+
+Run read_run(const fs::path& directory, const ReadOptions& options) {
+  Run run;
+  run.path = directory;
+  refuse_what_is_no_run(run);
+  read_job(run);
+  read_metrics(run);
+  read_steps(run);
+  read_hosts(run);
+  read_operators(run);
+  read_exchange(run);
+  read_progress(run);
+  if (options.trace) read_trace_file(run);
+  note_missing_ranks(run);
+  check_same_job(run);
+  return run;
+}
+
+}  // namespace syrtos::report

@@ -1,0 +1,266 @@
+#include "syrtos/report/explain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "syrtos/base/error.h"
+#include "syrtos/report/run_reader.h"
+#include "tests/report/made_run.h"
+
+namespace syrtos::report {
+
+using test::made_exchange;
+using test::made_operator;
+using test::made_operators;
+using test::MadeRun;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+using trace::Part;
+
+namespace {
+
+Explanation explain_made(const MadeRun& made) { return explain(read_run(made.path)); }
+
+const Cause& first_cause(const Explanation& explanation) {
+  if (explanation.causes.empty()) throw RunError("no cause was found");
+  return explanation.causes.front();
+}
+
+TEST(Explain, MeansOfStepsAreThoseThatWereWritten) {
+  MadeRun made;
+  made.write_all();
+  const Explanation explanation = explain_made(made);
+  ASSERT_EQ(explanation.ranks.size(), 4u);
+  EXPECT_EQ(explanation.ranks[3].name, "rank 3 on d");
+  EXPECT_NEAR(explanation.ranks[0].step[Part::backward], 0.060, 1e-6);
+  EXPECT_NEAR(explanation.step_s, 0.098, 1e-6);
+  EXPECT_NEAR(explanation.images_per_s, 128 / 0.098, 0.1);
+  EXPECT_TRUE(explanation.notes.empty()) << explanation.notes.front();
+}
+
+TEST(Explain, ASlowLoaderIsTheFirstCause) {
+  MadeRun made;
+  for (auto& step : made.steps) step[Part::load] = 0.080;
+  made.write_all();
+  const Explanation explanation = explain_made(made);
+  EXPECT_EQ(first_cause(explanation).kind, CauseKind::loader);
+  EXPECT_NEAR(first_cause(explanation).seconds, 0.080, 1e-6);
+  ASSERT_FALSE(explanation.advice.empty());
+  EXPECT_THAT(explanation.advice.front().what, HasSubstr("prepare batches faster"));
+  EXPECT_NEAR(explanation.advice.front().speed_up, 0.177 / 0.097, 1e-3);
+}
+
+TEST(Explain, TheLoaderOfOneRankThatHoldsTheOthersUpIsNamed) {
+  MadeRun made;
+  made.steps[2][Part::load] = 0.070;
+  made.wait_for_the_slowest();
+  made.write_all();
+  const Cause cause = first_cause(explain_made(made));
+  EXPECT_EQ(cause.kind, CauseKind::loader);
+  EXPECT_THAT(cause.text, HasSubstr("rank 2 on c"));
+}
+
+TEST(Explain, ASlowRankIsTheFirstCauseAndItsHostIsNamed) {
+  MadeRun made;
+  made.steps[2][Part::forward] *= 1.4;
+  made.steps[2][Part::backward] *= 1.4;
+  made.wait_for_the_slowest();
+  made.write_all();
+  const Explanation explanation = explain_made(made);
+  const Cause cause = first_cause(explanation);
+  EXPECT_EQ(cause.kind, CauseKind::slow_rank);
+  EXPECT_THAT(cause.text, HasSubstr("rank 2 on c computes 38 % slower"));
+  EXPECT_NEAR(cause.seconds, 0.036, 1e-6);
+}
+
+TEST(Explain, ANeighbourOnTheSlowHostIsSeenInItsCurves) {
+  MadeRun made;
+  made.steps[1][Part::backward] *= 1.5;
+  made.wait_for_the_slowest();
+  made.write_all();
+  nlohmann::json hosts;
+  for (const std::string& host : made.hosts) {
+    const bool slow = host == "b";
+    for (int i = 0; i < 5; ++i) {
+      hosts[host].push_back({{"time", i * 1'000'000'000LL},
+                             {"seconds", 1.0},
+                             {"user", 0.9},
+                             {"system", 0.05},
+                             {"iowait", 0.0},
+                             {"idle", 0.05},
+                             {"running", slow ? 5.0 : 2.0},
+                             {"process_cpu", slow ? 1.2 : 1.9}});
+    }
+  }
+  made.write("hosts.json", hosts.dump());
+  EXPECT_THAT(first_cause(explain_made(made)).text, HasSubstr("other programs take its CPUs"));
+}
+
+TEST(Explain, ASlowLinkIsTheFirstCause) {
+  MadeRun made;
+  made.steps[1][Part::network] = 0.090;
+  made.wait_for_the_slowest();
+  made.write_all();
+  const Cause cause = first_cause(explain_made(made));
+  EXPECT_EQ(cause.kind, CauseKind::slow_link);
+  EXPECT_THAT(cause.text, HasSubstr("rank 1 on b"));
+}
+
+TEST(Explain, ASlowOperatorIsTheFirstCause) {
+  MadeRun made(1);
+  made.write_all();
+  made.write(
+      "operators.json",
+      made_operators({made_operator("conv1", "conv", "forward", 0.010, 0.7e9),
+                      made_operator("conv3", "conv.backward_weights", "backward", 0.050, 0.2e9)}));
+  const Cause cause = first_cause(explain_made(made));
+  EXPECT_EQ(cause.kind, CauseKind::operation);
+  EXPECT_THAT(cause.text, HasSubstr("conv.backward_weights of conv3"));
+  EXPECT_THAT(cause.text, HasSubstr("4 %"));
+}
+
+TEST(Explain, AnExchangeThatCannotBeHiddenNamesItsLargestBucketAndWhatHalfTheBytesGain) {
+  MadeRun made;
+  for (auto& step : made.steps) step[Part::network] = 0.600;
+  made.write_all();
+  made.write("exchange.json", made_exchange(4, 0.600));
+  const Explanation explanation = explain_made(made);
+  const Cause cause = first_cause(explanation);
+  EXPECT_EQ(cause.kind, CauseKind::exchange);
+  EXPECT_THAT(cause.text, HasSubstr("fc6's gradient, 151 MB"));
+  bool bf16 = false;
+  for (const Advice& advice : explanation.advice) {
+    EXPECT_TRUE(advice.simulated);
+    if (advice.what.find("bf16") == std::string::npos) continue;
+    bf16 = true;
+    EXPECT_GT(advice.speed_up, 1.4);
+    EXPECT_LT(advice.speed_up, 2.1);
+  }
+  EXPECT_TRUE(bf16);
+}
+
+TEST(Explain, ManySmallMessagesAreLatency) {
+  MadeRun made;
+  for (auto& step : made.steps) step[Part::network] = 0.030;
+  made.write_all();
+  made.write("exchange.json", made_exchange(4, 0.030, 50'000, 50'000 * 2e3));
+  EXPECT_EQ(first_cause(explain_made(made)).kind, CauseKind::latency);
+}
+
+TEST(Explain, WaitingForOneServerIsItsFault) {
+  MadeRun made;
+  made.exchange = "ps";
+  for (auto& step : made.steps) {
+    step[Part::network] = 0.010;
+    step[Part::wait] = 0.100;
+  }
+  made.write_all();
+  const Cause cause = first_cause(explain_made(made));
+  EXPECT_EQ(cause.kind, CauseKind::server);
+  EXPECT_NEAR(cause.seconds, 0.110, 1e-6);
+}
+
+TEST(Explain, AWellRunningTrainingHasNoCauseAboveItsShare) {
+  MadeRun made;
+  made.write_all();
+  for (const Cause& cause : explain_made(made).causes) EXPECT_LT(cause.share, 0.03);
+}
+
+TEST(Explain, TheTextFitsOnOneScreenAndNeedsNoColours) {
+  MadeRun made;
+  made.steps[2][Part::forward] *= 1.4;
+  made.wait_for_the_slowest();
+  made.write_all();
+  const report::Run run = read_run(made.path);
+  const std::string text = explain_text(run, explain(run), {.columns = 90});
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 40);
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, HasSubstr("rank 2 on c"));
+  EXPECT_THAT(text, HasSubstr("FFFF"));
+  EXPECT_THAT(explain_text(run, explain(run), {.columns = 90, .colour = true}),
+              HasSubstr("\x1b[48"));
+}
+
+TEST(Explain, OperatorsAreGroupedAndSharesAddUp) {
+  MadeRun made(1);
+  made.write_all();
+  made.write("operators.json", made_operators({made_operator("a", "conv", "forward", 0.03, 1e9),
+                                               made_operator("a", "conv", "backward", 0.05, 1e9),
+                                               made_operator("b", "pool", "forward", 0.02, 1e6)}));
+  const report::Run run = read_run(made.path);
+  const auto layers = operator_rows(*run.operators, GroupBy::layer);
+  ASSERT_EQ(layers.size(), 2u);
+  EXPECT_EQ(layers[0].name, "a");
+  EXPECT_NEAR(layers[0].seconds, 0.08, 1e-9);
+  EXPECT_NEAR(layers[0].share, 0.8, 1e-9);
+  EXPECT_NEAR(layers[0].gflops, 25, 1e-6);
+  EXPECT_NEAR(*layers[0].of_roofline, 0.25, 1e-9);
+  EXPECT_EQ(operator_rows(*run.operators, GroupBy::phase).front().name, "backward");
+  EXPECT_THROW(parse_group_by("colour"), RequestError);
+}
+
+TEST(RunReader, RefusesWhatIsNoRun) {
+  MadeRun made;
+  EXPECT_THROW(read_run(made.path), RequestError);
+  EXPECT_THROW(read_run(made.path / "nothing"), RequestError);
+}
+
+TEST(RunReader, ACutTableIsUsedUpToTheCut) {
+  MadeRun made(1);
+  made.write_all();
+  std::filesystem::resize_file(made.path / "steps.csv",
+                               std::filesystem::file_size(made.path / "steps.csv") - 10);
+  const report::Run run = read_run(made.path);
+  EXPECT_EQ(run.ranks.at(0).records.size(), 99u);
+  EXPECT_THAT(run.notes, Contains(HasSubstr("line 101 is cut off")));
+}
+
+TEST(RunReader, ATableOfAnotherVersionLeavesTheMetrics) {
+  MadeRun made;
+  made.write_all();
+  made.write("steps.csv", "rank,step,colour\n0,1,red\n");
+  const report::Run run = read_run(made.path);
+  EXPECT_EQ(run.ranks.size(), 4u);
+  EXPECT_TRUE(run.ranks[0].per_epoch);
+  EXPECT_THAT(run.notes, Contains(HasSubstr("not those of this version")));
+}
+
+TEST(RunReader, WhatIsDamagedIsNotedAndTheRestIsRead) {
+  MadeRun made;
+  made.write_all();
+  made.write("hosts.json", "{\"a\": [");
+  made.write("operators.json", "[]");
+  made.write("exchange.json", "{\"workers\": 4}");
+  made.write("trace.json.gz", "this is no trace");
+  made.write("metrics.jsonl", "{\"epoch\": 1, \"step\": 5}\n{\"epo");
+  const report::Run run = read_run(made.path);
+  EXPECT_EQ(run.ranks.size(), 4u);
+  EXPECT_EQ(run.epochs.size(), 1u);
+  for (const char* name :
+       {"hosts.json", "operators.json", "exchange.json", "trace.json.gz", "metrics.jsonl"}) {
+    EXPECT_THAT(run.notes, Contains(HasSubstr(name)));
+  }
+}
+
+TEST(RunReader, ARankThatSaysNothingIsNoted) {
+  MadeRun made;
+  made.write_all();
+  made.steps.pop_back();
+  made.write_steps();
+  const Explanation explanation = explain_made(made);
+  EXPECT_EQ(explanation.ranks.size(), 3u);
+  EXPECT_THAT(explanation.notes, Contains(HasSubstr("1 of 4 ranks say nothing (rank 3)")));
+}
+
+TEST(RunReader, AJobAloneIsARunWithoutSteps) {
+  MadeRun made;
+  made.write_job();
+  const Explanation explanation = explain_made(made);
+  EXPECT_TRUE(explanation.ranks.empty());
+  EXPECT_THAT(explanation.notes, Contains(HasSubstr("no step has been recorded")));
+}
+
+}  // namespace
+
+}  // namespace syrtos::report

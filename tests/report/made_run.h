@@ -1,0 +1,152 @@
+#pragma once
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "syrtos/trace/division_log.h"
+
+namespace syrtos::test {
+
+using trace::Part;
+using trace::StepDivision;
+
+/// A run directory made by hand; gone at the end.
+class MadeRun {
+ public:
+  explicit MadeRun(int workers = 4) : workers(workers) {
+    std::string name = (std::filesystem::temp_directory_path() / "syrtos-run-XXXXXX").string();
+    path = mkdtemp(name.data());
+    for (int rank = 0; rank < workers; ++rank) {
+      StepDivision step;
+      step[Part::load] = 0.001;
+      step[Part::forward] = 0.030;
+      step[Part::backward] = 0.060;
+      step[Part::update] = 0.005;
+      if (workers > 1) step[Part::network] = 0.002;
+      steps.push_back(step);
+      hosts.push_back(std::string(1, static_cast<char>('a' + rank)));
+    }
+  }
+  ~MadeRun() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  MadeRun(const MadeRun&) = delete;
+  MadeRun& operator=(const MadeRun&) = delete;
+
+  void write(const std::string& file, const std::string& text) const {
+    std::ofstream(path / file, std::ios::binary) << text;
+  }
+
+  /// In step, as training does it: whoever is early waits for the last.
+  void wait_for_the_slowest() {
+    double longest = 0;
+    for (const StepDivision& step : steps) longest = std::max(longest, step.sum());
+    for (StepDivision& step : steps) step[Part::wait] += longest - step.sum();
+  }
+
+  void write_job() const {
+    write("job.toml",
+          fmt::format("network = \"alexnet\"\nbatch = 32\nepochs = 2\nprecision = "
+                      "\"f32\"\n[data]\nname = \"cifar10\"\n[distribute]\nworkers = {}\n"
+                      "exchange = \"{}\"\nsync = \"{}\"\nwire = \"f32\"\n",
+                      workers, exchange, sync));
+  }
+
+  void write_metrics() const {
+    std::string text;
+    for (int epoch = 1; epoch <= 2; ++epoch) {
+      nlohmann::json line = {{"epoch", epoch},
+                             {"step", 50 * epoch},
+                             {"samples", 50 * 32 * workers},
+                             {"train_loss", 2.0 / epoch},
+                             {"train_accuracy", 0.4 * epoch},
+                             {"test_loss", 2.1 / epoch},
+                             {"test_accuracy", 0.35 * epoch},
+                             {"lr", 0.1},
+                             {"images_per_s", 1000.0},
+                             {"helped", 0.0},
+                             {"seconds", trace::to_json(steps[0])}};
+      for (int rank = 0; rank < workers && workers > 1; ++rank) {
+        const auto i = static_cast<size_t>(rank);
+        line["workers"].push_back(
+            {{"rank", rank}, {"host", hosts[i]}, {"seconds", trace::to_json(steps[i])}});
+      }
+      text += line.dump() + "\n";
+    }
+    write("metrics.jsonl", text);
+  }
+
+  void write_steps() const {
+    std::vector<trace::RankDivision> ranks;
+    for (size_t rank = 0; rank < steps.size(); ++rank) {
+      trace::DivisionLog log(static_cast<int>(rank));
+      for (int64_t step = 0; step < 100; ++step) {
+        const auto start =
+            static_cast<int64_t>(1e9 * static_cast<double>(step) * steps[rank].sum());
+        log.add(step, start, steps[rank]);
+      }
+      ranks.push_back({log.rank(), {log.records().begin(), log.records().end()}});
+    }
+    trace::write_divisions(path / "steps.csv", ranks);
+  }
+
+  void write_all() const {
+    write_job();
+    write_metrics();
+    write_steps();
+  }
+
+  int workers;
+  std::string exchange = "allreduce", sync = "join";
+  std::filesystem::path path;
+  std::vector<StepDivision> steps;  ///< of each rank; change them before writing
+  std::vector<std::string> hosts;
+};
+
+/// exchange.json of two buckets, the larger one ready last.
+inline std::string made_exchange(int workers, double exposed_s, double messages = 4000,
+                                 double bytes_sent = 3e10) {
+  nlohmann::json text = {{"workers", workers},       {"exchange", "allreduce"},
+                         {"sync", "join"},           {"wire", "f32"},
+                         {"bytes_sent", bytes_sent}, {"bytes_received", bytes_sent},
+                         {"messages", messages},     {"clock_error_s", 1e-5}};
+  text["buckets"] = {{{"first_layer", "fc8"},
+                      {"last_layer", "fc7"},
+                      {"bytes", 80e6},
+                      {"ready_s", 0.05},
+                      {"arrived_s", 0.09},
+                      {"exposed_s", 0.0}},
+                     {{"first_layer", "fc6"},
+                      {"last_layer", "fc6"},
+                      {"bytes", 151e6},
+                      {"ready_s", 0.09},
+                      {"arrived_s", 0.09 + exposed_s},
+                      {"exposed_s", exposed_s}}};
+  return text.dump();
+}
+
+/// operators.json; a machine of 100 GFLOP/s and 10 GB/s.
+inline std::string made_operators(const std::vector<nlohmann::json>& items) {
+  return nlohmann::json({{"network", "alexnet"},
+                         {"batch", 32},
+                         {"precision", "f32"},
+                         {"threads", 2},
+                         {"machine", {{"peak_gflops", 100.0}, {"memory_gb_s", 10.0}}},
+                         {"items", items}})
+      .dump();
+}
+inline nlohmann::json made_operator(const std::string& layer, const std::string& operation,
+                                    const std::string& phase, double seconds, double flops) {
+  return {{"layer", layer}, {"operation", operation},  {"kernel", "onednn"},  {"phase", phase},
+          {"calls", 10},    {"seconds", 10 * seconds}, {"flops", 10 * flops}, {"bytes", 1e6}};
+}
+
+}  // namespace syrtos::test

@@ -1,0 +1,378 @@
+"use strict";
+// Draws the page of a run from one object: written into the page, or polled while a run goes on.
+
+const PARTS = ["load", "forward", "backward", "update", "network", "wait", "evaluate", "checkpoint",
+  "other"];
+const WORDS = {load: "waiting for data", forward: "forward", backward: "backward", update: "update",
+  network: "exposed exchange", wait: "waiting for others", evaluate: "evaluating",
+  checkpoint: "saving", other: "other"};
+const charts = new Map();
+let data = JSON.parse(document.getElementById("data").textContent);
+let groupedBy = "layer";
+let connected = true;
+
+// ---- small helpers ----------------------------------------------------------
+
+/** An element with attributes and children; texts are never parsed as HTML. */
+function make(name, attributes, ...children) {
+  const svg = ["svg", "rect", "line", "path", "text", "g", "title"].includes(name);
+  const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", name)
+    : document.createElement(name);
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined) continue;
+    if (key === "onclick") element.addEventListener("click", value);
+    else element.setAttribute(key, value);
+  }
+  for (const child of children.flat()) {
+    if (child !== null && child !== undefined) element.append(child);
+  }
+  return element;
+}
+const three = (x) => x >= 100 ? x.toFixed(0) : x >= 10 ? x.toFixed(1) : x.toFixed(2);
+function time(seconds) {
+  const s = Math.abs(seconds);
+  if (s === 0) return "0";
+  if (s < 1e-3) return three(seconds * 1e6) + " us";
+  if (s < 1) return three(seconds * 1e3) + " ms";
+  if (s < 120) return three(seconds) + " s";
+  return Math.floor(seconds / 60) + " min " + Math.round(seconds % 60) + " s";
+}
+const percent = (share) => (100 * share).toFixed(share < 0.0995 ? 1 : 0) + " %";
+const count = (number) => Math.round(number).toLocaleString("en");
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+const sum = (step) => PARTS.reduce((all, part) => all + (step[part] || 0), 0);
+function card(title, ...children) {
+  return make("section", {class: "card"}, title ? make("h2", {}, title) : null, ...children);
+}
+
+// ---- head -------------------------------------------------------------------
+
+function chip() {
+  if (data.live && !connected) return make("span", {class: "chip lost"}, "no answer from syrtos watch");
+  if (!data.live) return make("span", {class: "chip"}, data.state);
+  if (data.running) return make("span", {class: "chip live", id: "state"}, "training: " + data.state);
+  return make("span", {class: "chip", id: "state"}, "ended: " + data.state);
+}
+function head() {
+  return make("header", {}, make("div", {class: "head"}, make("h1", {}, data.name), chip()),
+    make("div", {class: "quiet"}, data.title));
+}
+function banner() {
+  const texts = data.banner || [];
+  return texts.length ? make("div", {class: "banner", role: "status", id: "banner"}, texts.join("; ")) : null;
+}
+function progress() {
+  if (!data.live || !data.progress) return null;
+  const p = data.progress;
+  if (!p.steps) return null;
+  return make("section", {class: "card"},
+    make("div", {class: "head"}, make("span", {id: "progress"},
+      `step ${count(p.step)} of ${count(p.steps)}, epoch ${p.epoch} of ${p.epochs}`),
+    make("span", {class: "quiet"}, percent(p.step / p.steps) +
+      (data.running && p.left_seconds ? ", about " + time(p.left_seconds) + " left" : ""))),
+    make("progress", {max: p.steps, value: p.step, "aria-label": "steps done"}));
+}
+function facts() {
+  const list = [];
+  const add = (name, value, id) => list.push(make("div", {class: "fact"},
+    make("span", {class: "quiet small"}, name), make("b", {id}, value)));
+  const last = data.epochs.length ? data.epochs[data.epochs.length - 1] : null;
+  if (data.images_per_s > 0) add("images per second", count(data.images_per_s), "speed");
+  if (data.step_seconds > 0) add("a step", time(data.step_seconds));
+  if (data.cluster && data.step_seconds > 0) {
+    add("of it computing", percent(Math.min(1, data.cluster.computing / data.step_seconds)));
+  }
+  const loss = data.progress && data.running && data.progress.loss ? data.progress.loss
+    : last ? last.train_loss : null;
+  if (loss !== null) add("training loss", loss.toPrecision(4), "loss");
+  if (last && last.test_accuracy !== undefined) add("test accuracy", percent(last.test_accuracy), "accuracy");
+  return list.length ? make("div", {class: "facts"}, list) : null;
+}
+
+// ---- the story --------------------------------------------------------------
+
+function causes() {
+  const items = data.causes.map((cause) => make("li", {},
+    make("div", {class: "value"}, time(cause.seconds), make("small", {}, percent(cause.share))),
+    make("div", {}, make("span", {class: "kind"}, cause.kind + ": "), cause.text,
+      make("div", {class: "meter"}, make("i", {style: `width:${Math.min(100, 100 * cause.share)}%`})))));
+  return card("What holds it up", items.length ? make("ol", {class: "list", id: "causes"}, items)
+    : make("p", {class: "quiet"}, data.ranks.length ? "Nothing but computing takes more than 1 % of a step."
+      : "No step has been recorded yet."));
+}
+function advice() {
+  if (!data.advice.length) return null;
+  return card("What to do", make("ol", {class: "list"}, data.advice.map((item) => make("li", {},
+    make("div", {class: "value"}, item.speed_up.toFixed(2) + " x", make("small", {}, "speed")),
+    make("div", {}, item.what, make("div", {class: "quiet small"},
+      `saves about ${time(item.saves_seconds)} of a step, ` +
+      (item.simulated ? "simulated with what was measured" : "reckoned")))))));
+}
+
+// ---- where the time went ----------------------------------------------------
+
+function bar(step, longest) {
+  const parts = PARTS.filter((part) => step[part] > 0);
+  return make("div", {class: "bar", role: "img",
+    "aria-label": parts.map((part) => `${WORDS[part]} ${time(step[part])}`).join(", ")},
+  parts.map((part) => {
+    const share = step[part] / longest;
+    return make("span", {class: part, style: `width:${100 * share}%`,
+      title: `${WORDS[part]}: ${time(step[part])} (${percent(step[part] / sum(step))})`},
+    share > 0.09 ? time(step[part]) : "");
+  }));
+}
+function barRow(name, inner, text) {
+  return make("div", {class: "row"}, make("div", {class: "name", title: name}, name), inner,
+    make("div", {class: "sum"}, text));
+}
+function division() {
+  if (!data.ranks.length) return null;
+  const longest = Math.max(...data.ranks.map((rank) => sum(rank.step)));
+  const row = (rank) => barRow(rank.name, bar(rank.step, longest), time(sum(rank.step)));
+  // Of many, the slowest to compute decide.
+  let shown = data.ranks;
+  if (shown.length > 32) shown = [...shown].sort((a, b) => b.computing - a.computing).slice(0, 32);
+  const rows = shown.map(row);
+  if (data.ranks.length > 1) rows.push(make("div", {class: "total"}), row(data.cluster));
+  const all = sum(data.cluster.step);
+  const legend = PARTS.filter((part) => data.cluster.step[part] > 0.0005 * all).map((part) =>
+    make("span", {}, make("i", {class: part}), `${WORDS[part]} ${percent(data.cluster.step[part] / all)}`));
+  const hidden = data.cluster.step.hidden_network;
+  return card("Where the time went", make("p", {}, data.path), make("div", {class: "bars", id: "division"}, rows),
+    make("div", {class: "legend"}, legend),
+    hidden > 0 ? make("p", {class: "quiet small"}, `Beside computing, exchanges ran for ${time(hidden)} of a step.`) : null,
+    shown.length < data.ranks.length ? make("p", {class: "quiet small"},
+      `Shown are the 32 of ${data.ranks.length} ranks that compute longest.`) : null);
+}
+
+// ---- one step across ranks --------------------------------------------------
+
+function timeline() {
+  const t = data.timeline;
+  if (!t) return null;
+  const left = 150, width = 960, height = 18, gap = 8;
+  const scale = (s) => left + width * s / t.seconds;
+  const svg = make("svg", {class: "timeline", role: "img", "aria-label": "one step across ranks"});
+  let y = 22;
+  const lanes = new Map();
+  for (let i = 0; i <= 8; ++i) {
+    const at = t.seconds * i / 8;
+    svg.append(make("text", {x: scale(at), y: 12, "text-anchor": i === 0 ? "start" : i === 8 ? "end" : "middle"}, time(at)));
+  }
+  const grid = make("g", {});
+  svg.append(grid);
+  t.lanes.forEach((lane, index) => {
+    if (index > 0 && t.lanes[index - 1].rank !== lane.rank) y += gap;
+    const label = lane.label.length > 22 ? lane.label.slice(0, 21) + "…" : lane.label;
+    svg.append(make("text", {x: 0, y: y + 13}, label, make("title", {}, lane.label)));
+    svg.append(make("rect", {class: "lane", x: left, y, width, height}));
+    for (const [name, part, start, length] of lane.spans) {
+      svg.append(make("rect", {class: "f-" + part, x: scale(start), y: y + 1, rx: 2,
+        width: Math.max(0.8, width * length / t.seconds), height: height - 2},
+      make("title", {}, `${name}: ${time(length)}`)));
+    }
+    lanes.set(index, y + height / 2);
+    y += height + 2;
+  });
+  for (let i = 0; i <= 8; ++i) {
+    const x = scale(t.seconds * i / 8);
+    grid.append(make("line", {class: "grid", x1: x, x2: x, y1: 16, y2: y}));
+  }
+  for (const [from, start, to, end, name] of t.messages) {
+    svg.append(make("path", {class: "message", d: `M${scale(start)} ${lanes.get(from)}L${scale(end)} ${lanes.get(to)}`},
+      make("title", {}, `${name}: ${time(end - start)}`)));
+  }
+  svg.setAttribute("viewBox", `0 0 ${left + width + 2} ${y + 4}`);
+  return card("One step across ranks", make("p", {class: "quiet small"}, t.text),
+    make("div", {class: "scroll"}, svg));
+}
+
+// ---- operators --------------------------------------------------------------
+
+function operators() {
+  if (!data.operators) return null;
+  const choice = make("span", {class: "choice"}, ["layer", "kind", "phase"].map((by) => make("button", {
+    type: "button", "aria-pressed": String(by === groupedBy), onclick: () => { groupedBy = by; draw(); }}, by)));
+  const rows = data.operators[groupedBy].slice(0, 25);
+  const most = rows.length ? rows[0].seconds : 1;
+  const table = make("table", {}, make("thead", {}, make("tr", {}, make("th", {}, groupedBy), make("th", {}),
+    make("th", {}, "time"), make("th", {class: "hide-small"}, "share"), make("th", {class: "hide-small"}, "GFLOP/s"),
+    make("th", {class: "hide-small"}, "GB/s"), make("th", {}, "of roofline"))),
+  make("tbody", {}, rows.map((row) => make("tr", {}, make("td", {}, row.name),
+    make("td", {class: "wide"}, make("div", {class: "meter"}, make("i", {style: `width:${100 * row.seconds / most}%`}))),
+    make("td", {}, time(row.seconds)), make("td", {class: "hide-small"}, percent(row.share)),
+    make("td", {class: "hide-small"}, row.gflops.toFixed(1)), make("td", {class: "hide-small"}, row.gb_s.toFixed(1)),
+    make("td", {}, row.of_roofline === undefined ? "-" : percent(row.of_roofline))))));
+  const all = data.operators[groupedBy].length;
+  return card(null, make("div", {class: "head apart"}, make("h2", {}, "Operators of rank 0, in a step"), choice), make("div", {class: "scroll"}, table),
+    all > rows.length ? make("p", {class: "quiet small"}, `and ${all - rows.length} more`) : null);
+}
+
+// ---- curves -----------------------------------------------------------------
+
+/** Keeps a chart while its series stay the same, so that a poll does not take a zoom away. */
+function curve(id, title, xs, series, options = {}) {
+  const box = make("div", {class: "chart", id: "chart-" + id}, make("h3", {}, title));
+  const names = JSON.stringify([series.map((s) => s.name), colour("ink")]);
+  const values = [xs, ...series.map((s) => s.values)];
+  const known = charts.get(id);
+  if (known && known.names === names) {
+    box.append(known.plot.root);
+    known.plot.setData(values, !known.zoomed());
+    return {box, fit: known.fit};
+  }
+  const axis = {stroke: colour("quiet"), grid: {stroke: colour("line"), width: 1},
+    ticks: {stroke: colour("line"), width: 1}, font: "11px system-ui, sans-serif"};
+  const format = options.format || ((v) => v === null || v === undefined ? "-" : String(Number(v.toPrecision(4))));
+  const mount = make("div", {});
+  box.append(mount);
+  const plot = new uPlot({
+    width: 400, height: 180, cursor: {drag: {x: true, y: false}},
+    scales: {x: {time: false}, y: {range: options.range || ((u, low, high) => {
+      const from = options.from === undefined ? low : Math.min(low, options.from);
+      return high > from ? [from, high + 0.05 * (high - from)] : [from - 1, from + 1];
+    })}},
+    axes: [{...axis, size: 30, values: (u, ticks) => ticks.map((v) => Number.isInteger(v) ? count(v) : v)},
+      {...axis, size: options.size || 52, values: (u, ticks) => ticks.map((v) => format(v))}],
+    series: [{label: options.x || "step", value: (u, v) => v === null ? "-" : String(Number(v.toPrecision(6)))},
+      ...series.map((s, i) => ({label: s.name, stroke: colour("s" + i % 6), width: 1.6,
+        points: {show: xs.length <= 20}, spanGaps: true, value: (u, v) => v === null || v === undefined ? "-" : format(v)}))],
+  }, values, mount);
+  const fit = () => {
+    const width = Math.floor(box.clientWidth);
+    if (width > 0 && Math.abs(width - plot.width) > 1) plot.setSize({width, height: 180});
+  };
+  const zoomed = () => {
+    const all = plot.data[0];
+    return all.length > 1 && (plot.scales.x.min > all[0] || plot.scales.x.max < all[all.length - 1] * 0.98);
+  };
+  charts.set(id, {names, plot, fit, zoomed});
+  return {box, fit};
+}
+function curves() {
+  const list = [];
+  const epochs = data.epochs;
+  if (epochs.length) {
+    const xs = epochs.map((e) => e.step);
+    const of = (key) => epochs.map((e) => e[key] === undefined ? null : e[key]);
+    const pick = (pairs) => pairs.map(([name, key]) => ({name, values: of(key)})).filter((s) => s.values.some((v) => v !== null));
+    list.push(curve("loss", "loss", xs, pick([["training", "train_loss"], ["test", "test_loss"]])));
+    list.push(curve("accuracy", "accuracy", xs, pick([["training", "train_accuracy"], ["test", "test_accuracy"]]),
+      {format: (v) => v === null || v === undefined ? "-" : (100 * v).toFixed(1) + " %"}));
+    list.push(curve("speed", "images per second", xs, [{name: "images/s", values: of("images_per_s")}],
+      {from: 0, format: (v) => v === null || v === undefined ? "-" : count(v)}));
+  }
+  const steps = data.steps;
+  if (steps && steps.xs.length > 1) {
+    list.push(curve("steps", "time of a step", steps.xs, steps.ranks,
+      {from: 0, size: 62, format: (v) => v === null || v === undefined ? "-" : time(v)}));
+  }
+  return section("How it went", list);
+}
+function hosts() {
+  const list = [];
+  for (const [id, title, key, format] of [
+    ["cpu", "CPU in use", "busy", (v) => (100 * v).toFixed(0) + " %"],
+    ["network", "network, in and out, MB/s", "network", (v) => v.toFixed(1)],
+    ["memory", "memory in use, GB", "memory", (v) => v.toFixed(1)],
+    ["running", "processes that run or are ready to", "running", (v) => v.toFixed(0)]]) {
+    const of = data.hosts && data.hosts[key];
+    if (!of || of.xs.length < 2) continue;
+    list.push(curve("host-" + id, title, of.xs, of.series, {x: "second", from: 0,
+      format: (v) => v === null || v === undefined ? "-" : format(v)}));
+  }
+  return section("Hosts", list);
+}
+const pending = [];
+function section(title, list) {
+  if (!list.length) return null;
+  pending.push(...list.map((c) => c.fit));
+  return card(title, make("div", {class: "two"}, list.map((c) => c.box)));
+}
+
+// ---- the rest ---------------------------------------------------------------
+
+function histogram(title, pairs, note) {
+  const most = Math.max(...pairs.map((p) => p[1]));
+  return card(title, make("div", {class: "bars"}, pairs.map(([name, value, text, part]) => barRow(name,
+    make("div", {class: "bar"}, make("span", {class: part || "backward", style: `width:${100 * value / most}%`})),
+    text))), note ? make("p", {class: "quiet small"}, note) : null);
+}
+function staleness() {
+  const list = data.staleness || [];
+  const all = list.reduce((n, [, times]) => n + times, 0);
+  if (!all) return null;
+  return histogram("Staleness", list.map(([updates, times]) =>
+    [`${updates} update${updates === 1 ? "" : "s"}`, times, percent(times / all)]),
+  "Updates by others between a worker's pull and its push.");
+}
+function plan() {
+  if (!data.planned_step_seconds) return null;
+  const off = data.step_seconds / data.planned_step_seconds - 1;
+  return histogram("Plan and truth", [["planned step", data.planned_step_seconds, time(data.planned_step_seconds), "wait"],
+    ["measured step", data.step_seconds, time(data.step_seconds)]],
+  `A step took ${percent(Math.abs(off))} ${off > 0 ? "longer" : "less"} than planned.`);
+}
+function buckets() {
+  const list = data.buckets || [];
+  if (!list.length) return null;
+  const end = Math.max(...list.map((b) => b.arrived_s));
+  return card("Buckets of rank 0", make("div", {class: "bars"}, list.slice(0, 24).map((b) => {
+    const at = (s) => 100 * s / end;
+    const layers = b.first_layer === b.last_layer || !b.last_layer ? b.first_layer : `${b.first_layer} to ${b.last_layer}`;
+    const hidden = Math.max(0, b.arrived_s - b.ready_s - b.exposed_s);
+    return barRow(layers,
+      make("div", {class: "bar", title: `ready at ${time(b.ready_s)}, there at ${time(b.arrived_s)}, exposed ${time(b.exposed_s)}`},
+        make("span", {style: `width:${at(b.ready_s)}%`}), make("span", {class: "forward", style: `width:${at(hidden)}%`}),
+        make("span", {class: "network", style: `width:${at(b.exposed_s)}%`})),
+      (b.bytes / 1e6).toFixed(b.bytes < 1e7 ? 1 : 0) + " MB");
+  })), make("div", {class: "legend"}, make("span", {}, make("i", {class: "forward"}), "on its way, hidden"),
+    make("span", {}, make("i", {class: "network"}), "exposed"), make("span", {class: "quiet"}, `from 0 to ${time(end)} of a step`)));
+}
+function notes() {
+  return data.notes.length ? card("Notes", make("ul", {class: "notes quiet"}, data.notes.map((n) => make("li", {}, n)))) : null;
+}
+function log() {
+  return data.log && data.log.length ? card("Log", make("pre", {class: "log"}, data.log.join("\n"))) : null;
+}
+function side(...cards) {
+  const list = cards.filter((c) => c !== null);
+  return list.length ? make("div", {class: "two"}, list) : null;
+}
+
+function draw() {
+  pending.length = 0;
+  const parts = [head(), banner(), progress(), facts(), data.live ? curves() : null, division(),
+    side(causes(), advice()), timeline(), side(buckets(), plan(), staleness()), operators(),
+    data.live ? null : curves(), hosts(), log(), notes()];
+  document.getElementById("page").replaceChildren(...parts.filter((p) => p !== null));
+  document.title = data.name + " - syrtos";
+  fitAll();
+}
+function fitAll() { for (const fit of pending) fit(); }
+window.addEventListener("resize", fitAll);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+
+// While a run goes on its page asks for news every second; a hidden page does not.
+let shown = "";
+async function poll() {
+  if (!document.hidden || shown === "") {
+    try {
+      const answer = await fetch("data.json" + location.search, {cache: "no-store"});
+      if (!answer.ok) throw new Error(answer.status);
+      const text = await answer.text();
+      if (text !== shown || !connected) {
+        connected = true;
+        shown = text;
+        data = JSON.parse(text);
+        draw();
+      }
+    } catch (error) {
+      if (connected) { connected = false; draw(); }
+    }
+  }
+  setTimeout(poll, 1000);
+}
+draw();
+if (data.live) poll();
