@@ -71,6 +71,7 @@ struct RankWork {
 RankWork prepare(train::Job job, world::Rank rank, const Context& context) {
   train::ResolvedJob resolved = resolve(std::move(job), context);
   set_thread_count(static_cast<int>(resolved.job.threads));
+  if (rank == 0) know_machine(resolved, context);
   RankWork work{
       train::team_of(resolved), resolved.strategy, train::optimizer_options(resolved.job), {}};
   if (rank < work.team.workers) {

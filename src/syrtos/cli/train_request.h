@@ -44,6 +44,9 @@ std::string to_text(const PlanTruth& truth);
 /// The job that the request describes.
 train::Job read_job(const TrainRequest& request);
 
+/// Worker 0's host, measured once and remembered: what kernels are compared with.
+void know_machine(train::ResolvedJob& job, const Context& context);
+
 /// Begins or goes on: worker 0's directory.
 void open_run(train::Trainer& trainer, const TrainRequest& request);
 
