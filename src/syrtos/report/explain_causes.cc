@@ -232,7 +232,7 @@ class Finder {
     const std::string& kind = run_.job.exchange;
     const bool servers = kind == "ps" || kind.starts_with("ps-sharded");
     if (servers) {
-      server_s_ = seconds + unexplained_wait();
+      server_s_ = seconds + unexplained_wait(explanation_);
       add(CauseKind::server, server_s_,
           fmt::format("{} workers share {}: they wait {} for it{}", run_.job.workers,
                       kind == "ps" ? "one server" : "the servers (" + kind + ")",
@@ -257,21 +257,9 @@ class Finder {
                     largest_bucket()));
   }
 
-  /// Of waiting, what slow ranks, loaders and links do not explain.
-  double unexplained_wait() const {
-    double latest = 0, mean = 0;
-    for (const RankTime& rank : ranks_) {
-      const double busy = rank.computing() + rank.step[Part::load] + rank.step[Part::network] +
-                          rank.step[Part::other];
-      latest = std::max(latest, busy);
-      mean += busy / static_cast<double>(ranks_.size());
-    }
-    return std::max(0.0, all_[Part::wait] - (latest - mean));
-  }
-
   void uneven() {
     if (ranks_.size() < 2 || server_s_ > 0) return;
-    const double wait = unexplained_wait();
+    const double wait = unexplained_wait(explanation_);
     add(CauseKind::uneven, wait,
         fmt::format("another rank is the last in each step: the others wait {} for it",
                     format_short_time(wait)));
@@ -338,6 +326,16 @@ class Finder {
 };
 
 }  // namespace
+
+double unexplained_wait(const Explanation& explanation) {
+  double latest = 0, mean = 0;
+  for (const RankTime& rank : explanation.ranks) {
+    const double busy = rank.step.sum() - rank.step[Part::wait];
+    latest = std::max(latest, busy);
+    mean += busy / static_cast<double>(explanation.ranks.size());
+  }
+  return std::max(0.0, explanation.cluster.step[Part::wait] - (latest - mean));
+}
 
 void find_causes(Explanation& explanation, const Run& run) {
   if (explanation.step_s <= 0) return;
