@@ -193,7 +193,7 @@ function timeline() {
 function operators() {
   if (!data.operators) return null;
   const choice = make("span", {class: "choice"}, ["layer", "kind", "phase"].map((by) => make("button", {
-    type: "button", "aria-pressed": String(by === groupedBy), onclick: () => { groupedBy = by; draw(); }}, by)));
+    type: "button", id: "by-" + by, "aria-pressed": String(by === groupedBy), onclick: () => { groupedBy = by; draw(); }}, by)));
   const rows = data.operators[groupedBy].slice(0, 25);
   const most = rows.length ? rows[0].seconds : 1;
   const table = make("table", {}, make("thead", {}, make("tr", {}, make("th", {}, groupedBy), make("th", {}),
@@ -334,14 +334,28 @@ function notes() {
   return data.notes.length ? card("Notes", make("ul", {class: "notes quiet"}, data.notes.map((n) => make("li", {}, n)))) : null;
 }
 function log() {
-  return data.log && data.log.length ? card("Log", make("pre", {class: "log"}, data.log.join("\n"))) : null;
+  return data.log && data.log.length ? card("Log", make("pre", {class: "log", tabindex: "0", id: "log"}, data.log.join("\n"))) : null;
 }
 function side(...cards) {
   const list = cards.filter((c) => c !== null);
   return list.length ? make("div", {class: "two"}, list) : null;
 }
 
+/** What a redraw would take away: where the log was scrolled to, and the keyboard's focus. */
+function placeOf() {
+  const old = document.querySelector("pre.log");
+  const atEnd = !old || old.scrollTop + old.clientHeight >= old.scrollHeight - 4;
+  return {log: atEnd ? null : old.scrollTop, focus: document.activeElement && document.activeElement.id};
+}
+function restore(place) {
+  const now = document.querySelector("pre.log");
+  if (now) now.scrollTop = place.log === null ? now.scrollHeight : place.log;
+  const focused = place.focus && document.getElementById(place.focus);
+  if (focused) focused.focus({preventScroll: true});
+}
+
 function draw() {
+  const place = placeOf();
   pending.length = 0;
   const parts = [head(), banner(), progress(), facts(), data.live ? curves() : null, division(),
     side(causes(), advice()), timeline(), side(buckets(), plan(), staleness()), operators(),
@@ -349,6 +363,7 @@ function draw() {
   document.getElementById("page").replaceChildren(...parts.filter((p) => p !== null));
   document.title = data.name + " - syrtos";
   fitAll();
+  restore(place);
 }
 function fitAll() { for (const fit of pending) fit(); }
 window.addEventListener("resize", fitAll);

@@ -109,7 +109,7 @@ def exchange_text(workers, sync="join"):
             "buckets": [bucket("fc8", "fc7", 67, 0.050, 0.070, 0),
                         bucket("fc6", "fc6", 151, 0.075, 0.160, 0.030),
                         bucket("conv5", "conv1", 15, 0.126, 0.185, 0.025)],
-            "bytes_sent": 180 * 350e6, "bytes_received": 180 * 350e6, "messages": 180 * 36,
+            "bytes_sent": 720 * 350e6, "bytes_received": 720 * 350e6, "messages": 720 * 36,
             "clock_error_s": 2.1e-5, "staleness": {}, "plan": {"step": 0.176}}
     if sync == "async":
         text["staleness"] = {"0": 40, "1": 300, "2": 150, "3": 90, "4": 12}

@@ -5,6 +5,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/report/run_reader.h"
+#include "syrtos/trace/recorder.h"
 #include "tests/report/made_run.h"
 
 namespace syrtos::report {
@@ -107,6 +108,40 @@ TEST(Explain, ASlowLinkIsTheFirstCause) {
   EXPECT_THAT(cause.text, HasSubstr("rank 1 on b"));
 }
 
+/// A ring of four; what comes from rank 2 crosses at a tenth of the others' speed.
+std::vector<trace::RankEvents> traced_ring() {
+  std::vector<trace::RankEvents> ranks;
+  for (int rank = 0; rank < 4; ++rank) {
+    trace::Recorder recorder({.rank = rank, .host = std::string(1, static_cast<char>('a' + rank))});
+    trace::Track& sends = *recorder.track("sent");
+    trace::Track& receives = *recorder.track("received");
+    const trace::Name name = recorder.name("gradient", "message"), bytes = recorder.name("bytes");
+    for (int64_t i = 0; i < 10; ++i) {
+      const int64_t at = 1'000'000'000 + i * 100'000'000;
+      const int from = (rank + 3) % 4, to = (rank + 1) % 4;
+      sends.sent(name, at, at + 1'000'000, trace::flow_id(rank, to, static_cast<uint64_t>(i)),
+                 {{bytes, 1'000'000}});
+      // The receiver is ready long before: that is no crossing.
+      receives.received(name, at - 50'000'000, at + (from == 2 ? 80'000'000 : 8'000'000),
+                        trace::flow_id(from, rank, static_cast<uint64_t>(i)), {{bytes, 1'000'000}});
+    }
+    ranks.push_back(recorder.events());
+  }
+  return ranks;
+}
+
+TEST(Explain, ASlowLinkThatHoldsEverybodyUpIsFoundInTheTrace) {
+  MadeRun made;
+  for (auto& step : made.steps) step[Part::network] = 0.150;
+  made.write_all();
+  EXPECT_EQ(first_cause(explain_made(made)).kind, CauseKind::exchange);
+  trace::write_trace(made.path / "trace.json.gz", traced_ring());
+  const Cause cause = first_cause(explain_made(made));
+  EXPECT_EQ(cause.kind, CauseKind::slow_link);
+  EXPECT_THAT(cause.text, HasSubstr("from rank 2 to rank 3 bytes move at 100 Mbit/s"));
+  EXPECT_THAT(cause.text, HasSubstr("elsewhere at 1 Gbit/s"));
+}
+
 TEST(Explain, ASlowOperatorIsTheFirstCause) {
   MadeRun made(1);
   made.write_all();
@@ -144,7 +179,7 @@ TEST(Explain, ManySmallMessagesAreLatency) {
   MadeRun made;
   for (auto& step : made.steps) step[Part::network] = 0.030;
   made.write_all();
-  made.write("exchange.json", made_exchange(4, 0.030, 50'000, 50'000 * 2e3));
+  made.write("exchange.json", made_exchange(4, 0.030, 200'000, 200'000 * 2e3));
   EXPECT_EQ(first_cause(explain_made(made)).kind, CauseKind::latency);
 }
 

@@ -112,8 +112,8 @@ class MadeRun {
 };
 
 /// exchange.json of two buckets, the larger one ready last.
-inline std::string made_exchange(int workers, double exposed_s, double messages = 4000,
-                                 double bytes_sent = 3e10) {
+inline std::string made_exchange(int workers, double exposed_s, double messages = 16000,
+                                 double bytes_sent = 1.2e11) {
   nlohmann::json text = {{"workers", workers},       {"exchange", "allreduce"},
                          {"sync", "join"},           {"wire", "f32"},
                          {"bytes_sent", bytes_sent}, {"bytes_received", bytes_sent},

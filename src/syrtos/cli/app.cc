@@ -102,6 +102,7 @@ int run(int argc, char** argv) {
   add_plan(app, chosen);
   add_estimate(app, chosen);
   add_explain(app, chosen);
+  add_watch(app, chosen);
   add_doctor(app, chosen);
   try {
     app.parse(argc, argv);

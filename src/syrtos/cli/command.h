@@ -34,6 +34,7 @@ void add_plan(CLI::App& app, Run& run);
 void add_estimate(CLI::App& app, Run& run);
 void add_probe_network(CLI::App& probe, Run& run);
 void add_explain(CLI::App& app, Run& run);
+void add_watch(CLI::App& app, Run& run);
 void add_doctor(CLI::App& app, Run& run);
 
 /// The whole program. Prints errors itself.

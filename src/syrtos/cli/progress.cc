@@ -44,27 +44,35 @@ std::string Progress::strong(const std::string& text) const {
   return colour_ ? "\x1b[1m" + text + "\x1b[0m" : text;
 }
 
+void Progress::say(const std::string& line) {
+  fmt::print(out_, "{}\n", line);
+  file_.log(line);
+}
+
 void Progress::started(const train::StartInfo& info) {
+  file_.begin(info);
   const train::Job& job = info.job.job;
   epochs_ = job.epochs;
   first_step_ = info.first_step;
   start_ = last_drawn_ = Clock::now();
-  fmt::print(out_, "{}: {} parameters, {} ({}), {} thread{}, {} of memory\n", strong(job.network),
-             format_count(info.parameters), job.precision, info.job.precision.reason, job.threads,
-             job.threads == 1 ? "" : "s", format_bytes(static_cast<double>(info.memory_bytes)));
-  fmt::print(out_, "data: {}, {} training and {} test images; {} steps of {} images\n", job.data,
-             format_count(info.job.data.train->size()), format_count(info.job.data.test->size()),
-             format_count(info.total_steps), info.job.step_samples());
+  say(fmt::format("{}: {} parameters, {} ({}), {} thread{}, {} of memory", strong(job.network),
+                  format_count(info.parameters), job.precision, info.job.precision.reason,
+                  job.threads, job.threads == 1 ? "" : "s",
+                  format_bytes(static_cast<double>(info.memory_bytes))));
+  say(fmt::format("data: {}, {} training and {} test images; {} steps of {} images", job.data,
+                  format_count(info.job.data.train->size()),
+                  format_count(info.job.data.test->size()), format_count(info.total_steps),
+                  info.job.step_samples()));
   if (job.workers > 1 || info.job.strategy.exchange.has_servers()) {
-    fmt::print(out_, "{} workers: --exchange {} --sync {} --wire {} --update {}, {} bucket{}\n",
-               job.workers, strategy::to_string(info.job.strategy.exchange), job.sync, job.wire,
-               job.update, info.buckets, info.buckets == 1 ? "" : "s");
+    say(fmt::format("{} workers: --exchange {} --sync {} --wire {} --update {}, {} bucket{}",
+                    job.workers, strategy::to_string(info.job.strategy.exchange), job.sync,
+                    job.wire, job.update, info.buckets, info.buckets == 1 ? "" : "s"));
   }
   if (!job.replay.empty()) {
-    fmt::print(out_, "computing is replayed from {}: the loss means nothing\n", job.replay);
+    say(fmt::format("computing is replayed from {}: the loss means nothing", job.replay));
   }
-  fmt::print(out_, "run directory: {}{}\n", info.directory.path().string(),
-             first_step_ > 0 ? fmt::format(" (going on after step {})", first_step_) : "");
+  say(fmt::format("run directory: {}{}", info.directory.path().string(),
+                  first_step_ > 0 ? fmt::format(" (going on after step {})", first_step_) : ""));
   std::fflush(out_);
 }
 
@@ -75,6 +83,7 @@ void Progress::clear() {
 }
 
 void Progress::step(const train::StepInfo& info) {
+  file_.step(info);
   if (!terminal_ || Clock::now() - last_drawn_ < kRedraw) return;
   last_drawn_ = Clock::now();
   const double spent = std::chrono::duration<double>(last_drawn_ - start_).count();
@@ -98,11 +107,11 @@ void Progress::epoch(const train::EpochMetrics& metrics) {
       metrics.evaluated ? fmt::format("test loss {:.4f}  test accuracy {}  ", metrics.test_loss,
                                       strong(fmt::format("{:.2f} %", 100 * metrics.test_accuracy)))
                         : "";
-  fmt::print(out_, "{} {}/{}  loss {:.4f}  accuracy {:.2f} %  {}{} images/s  {}{}\n",
-             strong("epoch"), metrics.epoch, epochs_, metrics.train_loss,
-             100 * metrics.train_accuracy, test, format_count(std::llround(metrics.images_per_s())),
-             format_duration(metrics.seconds.training() + metrics.seconds.evaluate),
-             metrics.best ? "  best" : "");
+  say(fmt::format("{} {}/{}  loss {:.4f}  accuracy {:.2f} %  {}{} images/s  {}{}", strong("epoch"),
+                  metrics.epoch, epochs_, metrics.train_loss, 100 * metrics.train_accuracy, test,
+                  format_count(std::llround(metrics.images_per_s())),
+                  format_duration(metrics.seconds.training() + metrics.seconds.evaluate),
+                  metrics.best ? "  best" : ""));
   std::fflush(out_);
 }
 

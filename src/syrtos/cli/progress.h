@@ -4,17 +4,21 @@
 #include <cstdio>
 #include <string>
 
+#include "syrtos/cli/progress_file.h"
 #include "syrtos/train/trainer.h"
 
 namespace syrtos::cli {
 
 /// Prints how a training goes: on a terminal one line that is redrawn (bar, loss, speed, time
-/// left), otherwise a plain line for each epoch.
+/// left), otherwise a plain line for each epoch. Whoever watches the run finds it in its directory.
 class Progress : public train::TrainObserver {
  public:
   /// `out` is not owned. `columns`: of the terminal that it ends on although it is none itself.
   Progress(std::FILE* out, bool colour, int columns = 0);
-  ~Progress() override { clear(); }
+  ~Progress() override {
+    clear();
+    file_.end();
+  }
 
   void started(const train::StartInfo& info) override;
   void step(const train::StepInfo& info) override;
@@ -25,6 +29,7 @@ class Progress : public train::TrainObserver {
  private:
   using Clock = std::chrono::steady_clock;
   std::string strong(const std::string& text) const;
+  void say(const std::string& line);
 
   std::FILE* out_;
   int columns_;
@@ -35,6 +40,7 @@ class Progress : public train::TrainObserver {
   int64_t first_step_ = 0;
   Clock::time_point start_;
   Clock::time_point last_drawn_;
+  ProgressFile file_;
 };
 
 /// A bar of `width` cells, filled to the eighth of a cell: "████▌     ".

@@ -73,6 +73,7 @@ int run_train(TrainRequest request, Context context) {
   train::Job job = read_job(request);
   if (!request.join.empty()) return train_as_rank(request, std::move(job), context);
   if (context.environment.mpi_job) return train_under_mpi(request, std::move(job), context);
+  check_page(request);
   if (is_distributed(job) || !request.hosts.empty()) {
     return launch_training(request, job, context);
   }
@@ -81,6 +82,7 @@ int run_train(TrainRequest request, Context context) {
   know_machine(resolved, context);
   train::Trainer trainer(std::move(resolved));
   open_run(trainer, request);
+  const auto page = show_page(request, trainer.directory().path());
   Progress progress(request.json ? stderr : stdout, context.environment.colour);
   const Outcome outcome = trainer.run_alone(progress, context.interrupted);
   progress.clear();
@@ -231,6 +233,10 @@ void add_train(CLI::App& app, Run& run) {
       ->add_option("--compute", request->compute, "for --auto: computing times (default: measured)")
       ->type_name("FILE");
   command->add_option("--planned-step", request->planned_step)->group("");  // for ranks' processes
+  command->add_option("--web", request->web, "show how it goes on a page, at this port or any")
+      ->expected(0, 1)
+      ->default_str("0")
+      ->type_name("[PORT]");
   command->add_flag("--json", request->json, "print the result as JSON");
   command->footer(
       "Examples:\n"

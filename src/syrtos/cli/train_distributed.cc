@@ -92,6 +92,9 @@ int run_work(AnyWorld& world, RankWork& work, const TrainRequest& request,
   }
   const bool first = world.rank() == 0;
   if (first) open_run(*work.trainer, request);
+  // Where there is a launcher, it has the page.
+  std::unique_ptr<report::LivePage> page;
+  if (first && membership == nullptr) page = show_page(request, work.trainer->directory().path());
   if (membership != nullptr) membership->report("exchanging the first weights");
   RankProgress told(first ? &progress : nullptr, membership);
   Outcome outcome;
@@ -200,6 +203,7 @@ int launch_training(const TrainRequest& request, train::Job job, const Context& 
   options.tolerate_lost_workers = resolved.strategy.tolerates_losses();
   options.columns = launch::terminal_columns();
   options.should_stop = context.interrupted;
+  const auto page = show_page(request, run);
   const launch::LaunchEnd end = launch::launch(options);
   std::error_code ignored;
   if (is_new && fs::is_empty(run, ignored)) fs::remove(run, ignored);
@@ -207,6 +211,7 @@ int launch_training(const TrainRequest& request, train::Job job, const Context& 
     fmt::print(stderr, "the run went on without rank {}, which was lost\n", rank);
   }
   if (!end.failure.empty()) {
+    note_failure(run, end.failure);
     fmt::print(stderr, "error: {}\n{}", end.failure,
                end.code == kExitFailed ? resume_hint(run, request) : "");
   }

@@ -20,6 +20,7 @@ int train_in_threads(const TrainRequest& request, const train::ResolvedJob& job,
   know_machine(known, context);
   train::ThreadTeam team(known);
   open_run(team.first(), request);
+  const auto page = show_page(request, team.first().directory().path());
   Progress progress(request.json ? stderr : stdout, context.environment.colour);
   const train::Outcome outcome = team.run(progress, context.interrupted);
   progress.clear();

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "syrtos/cli/command.h"
+#include "syrtos/report/live_page.h"
 #include "syrtos/train/job.h"
 #include "syrtos/train/trainer.h"
 
@@ -21,6 +23,8 @@ struct TrainRequest {
   std::string launcher;  ///< empty: as the surroundings suggest
   std::string remote_shell = "ssh";
   std::string join;  ///< in a rank's process: its invitation
+
+  std::string web;  ///< port of the live page, 0: any; empty: no page
 
   bool automatic = false;  ///< plan first
   std::string cluster;     ///< for the plan, as in PlanRequest
@@ -49,6 +53,13 @@ void know_machine(train::ResolvedJob& job, const Context& context);
 
 /// Begins or goes on: worker 0's directory.
 void open_run(train::Trainer& trainer, const TrainRequest& request);
+
+/// --web: the page of this run as long as the result lives, and where it is, on stderr; otherwise
+/// nothing. Throws RequestError.
+std::unique_ptr<report::LivePage> show_page(const TrainRequest& request,
+                                            const std::filesystem::path& run);
+/// Refuses (RequestError) what show_page() could not do, before anything is started.
+void check_page(const TrainRequest& request);
 
 /// How to go on with a run in the way it was started.
 std::string resume_command(const std::filesystem::path& run, const TrainRequest& request);

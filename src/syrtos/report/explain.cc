@@ -68,9 +68,9 @@ std::string title_of(const Run& run) {
 std::string state_of(const Run& run) {
   int64_t steps = run.epochs.empty() ? 0 : run.epochs.back().step;
   for (const RunRank& rank : run.ranks) {
-    if (!rank.records.empty()) {
-      steps = std::max(steps, rank.records.back().step + rank.records.back().steps);
-    }
+    int64_t recorded = 0;
+    for (const trace::DivisionRecord& record : rank.records) recorded += record.steps;
+    steps = std::max(steps, recorded);
   }
   std::string text = fmt::format("{} steps", format_count(steps));
   const int64_t done = run.epochs.empty() ? 0 : run.epochs.back().epoch;

@@ -97,6 +97,10 @@ Explanation explain(const Run& run, const ExplainOptions& options = {});
 /// Most time first.
 std::vector<OperatorRow> operator_rows(const OperatorProfile& profile, GroupBy by);
 
+/// Seconds of a step that ranks wait for each other although none of them is busy for longer than
+/// the others on average: for a server, or for another one each time.
+double unexplained_wait(const Explanation& explanation);
+
 /// For explain(): in files of their own.
 void find_causes(Explanation& explanation, const Run& run);
 void find_advice(Explanation& explanation, const Run& run, const ExplainOptions& options);

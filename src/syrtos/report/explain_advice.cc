@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "syrtos/base/error.h"
 #include "syrtos/planner/candidates.h"
@@ -47,8 +46,8 @@ class Model {
     }
     build_workload(explanation, run);
     build_cluster(explanation);
-    if (effort_of(workload_, cluster_, actual_) * 20 > 10 * kMostEffort) return false;
-    calibrate(explanation.step_s);
+    if (effort_of(workload_, cluster_, actual_) > kMostEffort / 2) return false;
+    calibrate(busy_seconds(explanation));
     return true;
   }
 
@@ -73,6 +72,17 @@ class Model {
   const ClusterProfile& cluster() const { return cluster_; }
 
  private:
+  /// A step without what the simulation does not have: waiting for whoever saves or is late by
+  /// chance. Waiting for a slow rank or a server it has.
+  double busy_seconds(const Explanation& explanation) const {
+    if (!explanation.in_step) return explanation.step_s;
+    double longest = 0;
+    for (const RankTime& rank : explanation.ranks) {
+      longest = std::max(longest, rank.seconds() - rank.step[Part::wait]);
+    }
+    return actual_.servers() > 0 ? longest + unexplained_wait(explanation) : longest;
+  }
+
   void build_workload(const Explanation& explanation, const Run& run) {
     // The fastest rank stands for the network, hosts that are slower have a lower speed.
     const RankTime& first = *std::min_element(
@@ -167,10 +177,14 @@ class Adviser {
     add(explanation_.step_s / std::max(0.05 * explanation_.step_s, explanation_.step_s - seconds),
         false, what);
   }
-  void try_out(const std::string& what, const std::function<void(Candidate&)>& change) {
-    Candidate candidate = model_.actual();
-    change(candidate);
-    add(model_.speed_up(candidate, model_.workload(), model_.cluster()), true, what);
+  /// No faster network and no fewer bytes save more than was exposed.
+  double of_network(double speed_up) const {
+    const double step = explanation_.step_s;
+    double exposed = explanation_.cluster.step[Part::network];
+    if (model_.actual().options.exchange.has_servers() || !explanation_.in_step) {
+      exposed += explanation_.cluster.step[Part::wait];
+    }
+    return std::min(speed_up, step / std::max(0.05 * step, step - exposed));
   }
 
   void simulated() {
@@ -178,8 +192,10 @@ class Adviser {
     using Wire = std::remove_cvref_t<decltype(options.wire)>;
     using Sync = std::remove_cvref_t<decltype(options.sync)>;
     if (options.wire.kind == Wire::Kind::f32) {
-      try_out("--wire bf16: half the bytes for a gradient",
-              [](Candidate& c) { c.options.wire.kind = Wire::Kind::bf16; });
+      Candidate bf16 = model_.actual();
+      bf16.options.wire.kind = Wire::Kind::bf16;
+      add(of_network(model_.speed_up(bf16, model_.workload(), model_.cluster())), true,
+          "--wire bf16: half the bytes for a gradient");
     }
     other_exchanges();
     if (options.sync.kind == Sync::Kind::join || options.sync.kind == Sync::Kind::split) {
@@ -196,7 +212,7 @@ class Adviser {
     if (faster.hosts.size() > 1) {
       const double now = faster.hosts.front().bandwidth;
       for (HostProfile& host : faster.hosts) host.bandwidth *= 10;
-      add(model_.speed_up(model_.actual(), model_.workload(), faster), true,
+      add(of_network(model_.speed_up(model_.actual(), model_.workload(), faster)), true,
           fmt::format("a network that is ten times as fast (it now carries about {} a host)",
                       planner::format_bandwidth(now)));
     }
@@ -217,7 +233,7 @@ class Adviser {
       }
     }
     if (most > 0) {
-      add(most, true,
+      add(of_network(most), true,
           fmt::format("--exchange {}: another way for the same bytes",
                       to_string(best.options.exchange)));
     }

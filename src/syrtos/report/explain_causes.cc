@@ -7,6 +7,7 @@
 #include "syrtos/base/format.h"
 #include "syrtos/planner/units.h"
 #include "syrtos/report/explain.h"
+#include "syrtos/report/explain_links.h"
 #include "syrtos/report/text.h"
 
 namespace syrtos::report {
@@ -21,6 +22,7 @@ constexpr double kSlower = 1.05;       // than the others: beyond what varies an
 constexpr double kFarBelowRoofline = 0.25;
 constexpr double kGoodKernel = 0.5;     // of the roofline
 constexpr double kSmallMessage = 32e3;  // bytes: below, latency decides
+constexpr double kSlowLink = 0.5;       // of the usual rate
 constexpr double kLatency = 60e-6;      // of a message on Ethernet
 
 double median(std::vector<double> values) {
@@ -178,30 +180,18 @@ class Finder {
   /// From the trace: the pair of ranks between which bytes move slowest, if it stands out.
   std::string slow_pair() const {
     if (!run_.trace) return "";
-    std::map<std::pair<int64_t, int64_t>, std::pair<double, double>> sums;  // seconds, messages
-    for (const trace::RankEvents& rank : run_.trace->ranks) {
-      for (const trace::TrackEvents& track : rank.tracks) {
-        for (const trace::Event& event : track.events) {
-          if (event.kind != trace::Kind::received) continue;
-          auto& [seconds, count] = sums[{static_cast<int64_t>(event.flow >> 52),
-                                         static_cast<int64_t>(event.flow >> 40 & 0xfff)}];
-          seconds += static_cast<double>(event.end - event.start) * 1e-9;
-          count += 1;
-        }
-      }
-    }
-    std::vector<double> means;
-    for (const auto& [pair, sum] : sums) means.push_back(sum.first / sum.second);
-    if (means.size() < 3) return "";
-    const double usual = median(means);
-    for (const auto& [pair, sum] : sums) {
-      const double mean = sum.first / sum.second;
-      if (mean > 2 * usual && mean == *std::max_element(means.begin(), means.end())) {
-        return fmt::format("messages from rank {} to rank {} take {:.1f} times as long as others",
-                           pair.first, pair.second, mean / usual);
-      }
-    }
-    return "";
+    const std::vector<LinkRate> rates = link_rates(*run_.trace);
+    if (rates.size() < 3) return "";
+    std::vector<double> all;
+    for (const LinkRate& link : rates) all.push_back(link.bytes_per_s);
+    const double usual = median(all);
+    const LinkRate& slow = *std::min_element(
+        rates.begin(), rates.end(),
+        [](const LinkRate& a, const LinkRate& b) { return a.bytes_per_s < b.bytes_per_s; });
+    if (slow.bytes_per_s > kSlowLink * usual) return "";
+    return fmt::format("from rank {} to rank {} bytes move at {}, elsewhere at {}", slow.from,
+                       slow.to, planner::format_bandwidth(slow.bytes_per_s),
+                       planner::format_bandwidth(usual));
   }
 
   void links_and_exchange() {
@@ -242,7 +232,7 @@ class Finder {
     const std::string& kind = run_.job.exchange;
     const bool servers = kind == "ps" || kind.starts_with("ps-sharded");
     if (servers) {
-      server_s_ = seconds + unexplained_wait();
+      server_s_ = seconds + unexplained_wait(explanation_);
       add(CauseKind::server, server_s_,
           fmt::format("{} workers share {}: they wait {} for it{}", run_.job.workers,
                       kind == "ps" ? "one server" : "the servers (" + kind + ")",
@@ -250,12 +240,14 @@ class Finder {
       return;
     }
     if (run_.exchange && run_.exchange->messages > 0 && run_.exchange->bytes_sent > 0) {
-      const double messages =
-          run_.exchange->messages / static_cast<double>(std::max<int64_t>(1, ranks_.front().steps));
+      const double messages = run_.exchange->messages /
+                              static_cast<double>(std::max<int64_t>(1, ranks_.front().steps)) /
+                              static_cast<double>(run_.job.workers);
       const double each = run_.exchange->bytes_sent / run_.exchange->messages;
       if (each < kSmallMessage && messages * kLatency > 0.3 * seconds) {
         add(CauseKind::latency, seconds,
-            fmt::format("{:.0f} messages of {} in a step: their latency, not the bandwidth",
+            fmt::format("{:.0f} messages of {} from each worker in a step: their latency, not the "
+                        "bandwidth",
                         messages, format_bytes(each)));
         return;
       }
@@ -265,21 +257,9 @@ class Finder {
                     largest_bucket()));
   }
 
-  /// Of waiting, what slow ranks, loaders and links do not explain.
-  double unexplained_wait() const {
-    double latest = 0, mean = 0;
-    for (const RankTime& rank : ranks_) {
-      const double busy = rank.computing() + rank.step[Part::load] + rank.step[Part::network] +
-                          rank.step[Part::other];
-      latest = std::max(latest, busy);
-      mean += busy / static_cast<double>(ranks_.size());
-    }
-    return std::max(0.0, all_[Part::wait] - (latest - mean));
-  }
-
   void uneven() {
     if (ranks_.size() < 2 || server_s_ > 0) return;
-    const double wait = unexplained_wait();
+    const double wait = unexplained_wait(explanation_);
     add(CauseKind::uneven, wait,
         fmt::format("another rank is the last in each step: the others wait {} for it",
                     format_short_time(wait)));
@@ -346,6 +326,16 @@ class Finder {
 };
 
 }  // namespace
+
+double unexplained_wait(const Explanation& explanation) {
+  double latest = 0, mean = 0;
+  for (const RankTime& rank : explanation.ranks) {
+    const double busy = rank.step.sum() - rank.step[Part::wait];
+    latest = std::max(latest, busy);
+    mean += busy / static_cast<double>(explanation.ranks.size());
+  }
+  return std::max(0.0, explanation.cluster.step[Part::wait] - (latest - mean));
+}
 
 void find_causes(Explanation& explanation, const Run& run) {
   if (explanation.step_s <= 0) return;

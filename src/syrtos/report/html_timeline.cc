@@ -28,27 +28,40 @@ struct Window {
 };
 
 bool is_step(const RankEvents& rank, const Event& event) {
-  return event.kind == Kind::span && rank.names[event.name].text == "step";
+  return (event.kind == Kind::span || event.kind == Kind::instant) &&
+         rank.names[event.name].text == "step";
+}
+
+/// A step ends where the next one begins; of the last one only a span says where.
+std::vector<Window> steps_of(const RankEvents& rank) {
+  std::vector<Window> steps;
+  for (const trace::TrackEvents& track : rank.tracks) {
+    for (const Event& event : track.events) {
+      if (is_step(rank, event)) steps.push_back({event.start, event.end, ""});
+    }
+  }
+  std::sort(steps.begin(), steps.end(),
+            [](const Window& a, const Window& b) { return a.from < b.from; });
+  for (size_t i = 0; i + 1 < steps.size(); ++i) steps[i].to = steps[i + 1].from;
+  if (!steps.empty() && steps.back().to == steps.back().from) steps.pop_back();
+  return steps;
 }
 
 /// The step of the first rank that is neither at the beginning nor at the end.
 std::optional<Window> window_of(const std::vector<RankEvents>& ranks) {
   for (const RankEvents& rank : ranks) {
-    std::vector<Window> steps;
+    const std::vector<Window> steps = steps_of(rank);
+    if (!steps.empty()) {
+      Window step = steps[steps.size() / 2];
+      step.what = fmt::format("step {} of {} that were traced", steps.size() / 2 + 1, steps.size());
+      return step;
+    }
     int64_t first = INT64_MAX, last = INT64_MIN;
     for (const trace::TrackEvents& track : rank.tracks) {
       for (const Event& event : track.events) {
         first = std::min(first, event.start);
         last = std::max(last, event.end);
-        if (is_step(rank, event)) steps.push_back({event.start, event.end, ""});
       }
-    }
-    if (!steps.empty()) {
-      std::sort(steps.begin(), steps.end(),
-                [](const Window& a, const Window& b) { return a.from < b.from; });
-      Window step = steps[steps.size() / 2];
-      step.what = fmt::format("step {} of {} that were traced", steps.size() / 2 + 1, steps.size());
-      return step;
     }
     if (first < last) {
       // Without marks of steps: a tenth of a second from the middle.

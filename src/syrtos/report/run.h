@@ -58,7 +58,7 @@ struct OperatorProfile {
   std::vector<OperatorItem> items;
 };
 
-/// exchange.json: rank 0, means over steps, seconds since the start of the step.
+/// exchange.json. Buckets: of rank 0, means over steps, seconds since the start of the step.
 struct BucketTimes {
   std::string first_layer, last_layer;
   double bytes = 0;
@@ -68,7 +68,7 @@ struct ExchangeProfile {
   int64_t workers = 0;
   std::string exchange, sync, wire;
   std::vector<BucketTimes> buckets;
-  double bytes_sent = 0, bytes_received = 0, messages = 0;
+  double bytes_sent = 0, bytes_received = 0, messages = 0;  ///< of all ranks, in all
   std::map<int64_t, int64_t> staleness;  ///< updates between pull and push -> how often
   double clock_error_s = 0;
   double planned_step_s = 0;  ///< what --auto expected; 0: there was no plan

@@ -159,7 +159,8 @@ void read_steps(Run& run) {
   try {
     contents = trace::salvage_divisions(file);
   } catch (const RequestError&) {
-    contents.problem = "steps.csv is empty";
+    run.notes.push_back("steps.csv is empty: times are those of whole epochs, from metrics.jsonl");
+    return;
   }
   if (!contents.problem.empty()) {
     const bool cut = contents.problem.find("found the file's") != std::string::npos;

@@ -199,6 +199,13 @@ void read_exchange(Run& run) {
           return bucket.bytes > 0;
         });
   }
+  for (const json& entry : object.value("ranks", json::array())) {
+    for (RunRank& rank : run.ranks) {
+      if (rank.host.empty() && rank.rank == number_in(entry, "rank", -1)) {
+        rank.host = text_in(entry, "host");
+      }
+    }
+  }
   run.exchange = std::move(profile);
 }
 

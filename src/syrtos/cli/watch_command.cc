@@ -1,0 +1,85 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "syrtos/base/error.h"
+#include "syrtos/cli/train_request.h"
+#include "syrtos/report/http_server.h"
+
+namespace syrtos::cli {
+
+namespace {
+
+struct Options {
+  report::LiveOptions page;
+  std::string run;
+};
+
+int port_of(const TrainRequest& request) {
+  int port = -1;
+  const char* last = request.web.data() + request.web.size();
+  const auto [end, error] = std::from_chars(request.web.data(), last, port);
+  if (error != std::errc() || end != last || port < 0 || port > 65535) {
+    fail_request("--web: expected a port from 0 (any) to 65535, found '{}'", request.web);
+  }
+  return port;
+}
+
+int run_watch(Options options, const Context& context) {
+  options.page.run = options.run;
+  if (options.page.address != report::LiveOptions().address && options.page.token.empty()) {
+    options.page.token = report::make_page_token();
+  }
+  report::LivePage page(options.page);
+  fmt::print("{}: {}\nCtrl-C ends it.\n", options.run, page.url());
+  std::fflush(stdout);
+  while (!context.interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  page.stop();
+  return kExitDone;
+}
+
+}  // namespace
+
+void check_page(const TrainRequest& request) {
+  if (!request.web.empty()) report::HttpServer({.port = port_of(request), .answer = {}});
+}
+
+std::unique_ptr<report::LivePage> show_page(const TrainRequest& request,
+                                            const std::filesystem::path& run) {
+  if (request.web.empty()) return nullptr;
+  auto page = std::make_unique<report::LivePage>(
+      report::LiveOptions{.run = run, .port = port_of(request), .begins = true});
+  fmt::print(stderr, "page: {}\n", page->url());
+  return page;
+}
+
+void add_watch(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("watch", "Show how a run goes on a page, while it trains and after");
+  command->add_option("RUN", options->run, "run directory")->type_name("")->required();
+  command->add_option("--port", options->page.port, "to listen on; 0: any that is free")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  command
+      ->add_option("--bind", options->page.address,
+                   "address to listen at; others than this machine's own need a token")
+      ->type_name("ADDRESS")
+      ->capture_default_str();
+  command->add_option("--token", options->page.token,
+                      "that readers must know (default with --bind: made and printed)");
+  command->footer(
+      "Served are / (the page), /data.json (what it shows) and /metrics (for Prometheus).\n"
+      "Examples:\n"
+      "  syrtos watch runs/resnet18-20260714-101500\n"
+      "  syrtos watch runs/resnet18-20260714-101500 --port 8080 --bind 0.0.0.0");
+  command->callback([options, &run] {
+    run = [options](const Context& context) { return run_watch(*options, context); };
+  });
+}
+
+}  // namespace syrtos::cli

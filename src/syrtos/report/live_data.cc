@@ -1,0 +1,153 @@
+#include "syrtos/report/live_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/format.h"
+#include "syrtos/report/explain.h"
+#include "syrtos/report/html_page.h"
+#include "syrtos/report/run_reader.h"
+#include "syrtos/report/text.h"
+
+namespace syrtos::report {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+constexpr auto kAgain = std::chrono::milliseconds(900);
+constexpr double kQuiet = 20;  // seconds without news that are worth a word
+constexpr size_t kLogLines = 200;
+constexpr std::streamoff kLogBytes = 32 * 1024;
+
+/// Changes when a file does.
+std::string stamp_of(const fs::path& run) {
+  std::string stamp;
+  for (const char* name : {"job.toml", "metrics.jsonl", "steps.csv", "hosts.json", "operators.json",
+                           "exchange.json", "progress.json", "log.txt"}) {
+    std::error_code error;
+    const auto time = fs::last_write_time(run / name, error);
+    if (error) continue;
+    const auto size = fs::file_size(run / name, error);
+    stamp += fmt::format("{}:{}:{};", name, time.time_since_epoch().count(), error ? 0 : size);
+  }
+  return stamp;
+}
+
+/// The last lines of what the run printed.
+json log_of(const fs::path& run) {
+  json lines = json::array();
+  std::ifstream in(run / "log.txt", std::ios::binary);
+  if (!in) return lines;
+  in.seekg(0, std::ios::end);
+  const std::streamoff size = in.tellg();
+  in.seekg(std::max<std::streamoff>(0, size - kLogBytes));
+  std::string line;
+  if (size > kLogBytes) std::getline(in, line);  // begins in its middle
+  std::vector<std::string> all;
+  while (std::getline(in, line)) all.push_back(clean_text(line));
+  const size_t first = all.size() > kLogLines ? all.size() - kLogLines : 0;
+  for (size_t i = first; i < all.size(); ++i) lines.push_back(all[i]);
+  return lines;
+}
+
+json progress_json(const RunProgress& progress, double images_per_s, int64_t samples_per_step) {
+  json text = {{"step", progress.step},
+               {"steps", progress.steps},
+               {"epoch", progress.epoch},
+               {"epochs", progress.epochs},
+               {"loss", progress.loss},
+               {"accuracy", progress.accuracy},
+               {"time", progress.time},
+               {"state", progress.state},
+               {"images_per_s", progress.images_per_s}};
+  if (images_per_s > 0 && samples_per_step > 0) {
+    text["left_seconds"] =
+        static_cast<double>((progress.steps - progress.step) * samples_per_step) / images_per_s;
+  }
+  return text;
+}
+
+double wall_clock() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+void LiveData::read(double now) {
+  const Run run = read_run(run_, {.trace = false});
+  const bool running = run.progress && run.progress->state == "training";
+  // Simulating takes a moment: only once a run has ended.
+  const Explanation explanation = explain(run, {.simulate = !running});
+  data_ = page_json(run, explanation);
+  data_["live"] = true;
+  data_["running"] = running;
+  json banner = json::array();
+  if (run.progress) {
+    if (running && run.progress->images_per_s > 0) {
+      data_["images_per_s"] = run.progress->images_per_s;
+    }
+    data_["progress"] = progress_json(*run.progress, data_.value("images_per_s", 0.0),
+                                      explanation.samples_per_step);
+    if (!run.progress->message.empty()) banner.push_back(clean_text(run.progress->message));
+    if (running) {
+      data_["state"] = fmt::format("epoch {} of {}", run.progress->epoch, run.progress->epochs);
+      const double quiet = now - run.progress->time;
+      if (quiet > std::max(kQuiet, 5 * explanation.step_s)) {
+        banner.push_back(fmt::format("no news for {}: it evaluates, is stuck, or was killed",
+                                     format_duration(10 * std::floor(quiet / 10))));
+      }
+    }
+  }
+  for (const Cause& cause : explanation.causes) {
+    if ((cause.kind == CauseKind::slow_rank || cause.kind == CauseKind::slow_link) &&
+        cause.share > 0.05) {
+      banner.push_back(cause.text);
+    }
+  }
+  data_["banner"] = std::move(banner);
+  data_["log"] = log_of(run_);
+}
+
+void LiveData::show_beginning() {
+  Run run;
+  run.path = run_;
+  data_ = page_json(run, explain(run, {.simulate = false}));
+  data_["live"] = data_["running"] = true;
+  data_["state"] = "it begins";
+  data_["notes"] = json::array();
+}
+
+const json& LiveData::get() {
+  const auto at = std::chrono::steady_clock::now();
+  if (!data_.is_null() && at - looked_ < kAgain) return data_;
+  looked_ = at;
+  const double now = wall_clock();
+  // Silence changes the page too, every ten seconds.
+  std::string stamp = stamp_of(run_);
+  if (data_.is_object() && data_.value("running", false)) {
+    stamp += fmt::format("{:.0f}", std::floor(now / 10));
+  }
+  if (!data_.is_null() && stamp == stamp_) return data_;
+  try {
+    read(now);
+    stamp_ = stamp;
+    begins_ = false;
+  } catch (const RequestError& error) {
+    if (begins_) {
+      show_beginning();
+    } else if (data_.is_null()) {
+      throw;
+    } else {
+      data_["running"] = false;
+      data_["banner"] = json::array({error.what()});
+    }
+  }
+  return data_;
+}
+
+}  // namespace syrtos::report

@@ -1,0 +1,92 @@
+#include "syrtos/report/live_page.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <mutex>
+#include <random>
+
+#include "syrtos/base/error.h"
+#include "syrtos/report/html_page.h"
+#include "syrtos/report/http_server.h"
+#include "syrtos/report/live_data.h"
+
+namespace syrtos::report {
+
+namespace {
+
+std::string dumped(const nlohmann::json& data) {
+  return data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+bool is_loopback(const std::string& address) {
+  return address == "localhost" || address.starts_with("127.") || address == "::1";
+}
+
+}  // namespace
+
+class LivePage::State {
+ public:
+  explicit State(const LiveOptions& options)
+      : options_(options), data_(options.run, options.begins) {
+    if (!is_loopback(options.address) && options.token.empty()) {
+      fail_request("--bind {}: whoever reaches this machine could read the page: give --token too",
+                   options.address);
+    }
+    data_.get();  // refuses what is no run before anything listens
+    server_ = std::make_unique<HttpServer>(
+        HttpOptions{.address = options.address,
+                    .port = options.port,
+                    .token = options.token,
+                    .answer = [this](const std::string& path) { return answer(path); }});
+  }
+
+  HttpServer& server() { return *server_; }
+  const LiveOptions& options() const { return options_; }
+
+ private:
+  HttpAnswer answer(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    try {
+      if (path == "/") {
+        return {.type = "text/html; charset=utf-8", .body = html_page(data_.get())};
+      }
+      if (path == "/data.json") return {.type = "application/json", .body = dumped(data_.get())};
+      if (path == "/metrics") {
+        return {.type = "text/plain; version=0.0.4; charset=utf-8",
+                .body = prometheus_text(data_.get())};
+      }
+    } catch (const std::exception& error) {
+      return {.status = 500, .body = fmt::format("{}\n", error.what())};
+    }
+    return {.status = 404, .body = "here are /, /data.json and /metrics\n"};
+  }
+
+  const LiveOptions options_;
+  std::mutex mutex_;  // of data_
+  LiveData data_;
+  std::unique_ptr<HttpServer> server_;  // last: its threads use the others
+};
+
+LivePage::LivePage(LiveOptions options) : state_(std::make_unique<State>(options)) {}
+
+LivePage::~LivePage() = default;
+
+std::string LivePage::url() const {
+  const LiveOptions& options = state_->options();
+  const bool v6 = options.address.find(':') != std::string::npos;
+  return fmt::format("http://{}:{}/{}", v6 ? "[" + options.address + "]" : options.address,
+                     state_->server().port(),
+                     options.token.empty() ? "" : "?token=" + options.token);
+}
+
+void LivePage::stop() { state_->server().stop(); }
+
+std::string make_page_token() {
+  std::random_device random;  // the system's generator
+  std::string token;
+  for (int i = 0; i < 4; ++i) token += fmt::format("{:08x}", random());
+  return token;
+}
+
+}  // namespace syrtos::report

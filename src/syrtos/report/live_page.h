@@ -1,0 +1,40 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace syrtos::report {
+
+struct LiveOptions {
+  std::filesystem::path run;
+  std::string address = "127.0.0.1";
+  int port = 0;            ///< 0: any that is free
+  std::string token = {};  ///< needed where `address` is not this machine alone
+  bool begins = false;     ///< the run's directory may still be empty
+};
+
+/// A run's page, served while it goes on and after: / the page, /data.json what it shows (asked for
+/// every second), /metrics the same for Prometheus. It reads the run directory and nothing else.
+class LivePage {
+ public:
+  /// Throws RequestError: no run, the port is taken.
+  explicit LivePage(LiveOptions options);
+  ~LivePage();
+  LivePage(const LivePage&) = delete;
+  LivePage& operator=(const LivePage&) = delete;
+
+  /// What to open: "http://127.0.0.1:8080/?token=...".
+  std::string url() const;
+  /// At once; the port is free when it returns.
+  void stop();
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+/// 32 random hexadecimal digits.
+std::string make_page_token();
+
+}  // namespace syrtos::report
