@@ -6,6 +6,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
+#include "syrtos/base/parallel.h"
 #include "syrtos/cli/progress.h"
 #include "syrtos/cli/train_request.h"
 #include "syrtos/launch/invitation.h"
@@ -57,6 +58,11 @@ void print_staleness(const Outcome& outcome) {
   fmt::print("staleness (updates between pull and push): {}\n", text);
 }
 
+/// --trace alone means all steps; the parser says "true" then.
+std::string trace_text(const std::string& text) {
+  return text.empty() || text == "true" ? "all" : text;
+}
+
 int run_train(TrainRequest request, Context context) {
   if (request.automatic && request.join.empty()) {
     if (context.environment.mpi_job) {
@@ -70,8 +76,10 @@ int run_train(TrainRequest request, Context context) {
   if (is_distributed(job) || !request.hosts.empty()) {
     return launch_training(request, job, context);
   }
-  train::Trainer trainer(
-      train::resolve(std::move(job), context.cpu, context.environment.cache_home));
+  train::ResolvedJob resolved =
+      train::resolve(std::move(job), context.cpu, context.environment.cache_home);
+  know_expected(resolved, request, context);
+  train::Trainer trainer(std::move(resolved));
   open_run(trainer, request);
   Progress progress(request.json ? stderr : stdout, context.environment.colour);
   const Outcome outcome = trainer.run_alone(progress, context.interrupted);
@@ -80,6 +88,12 @@ int run_train(TrainRequest request, Context context) {
 }
 
 }  // namespace
+
+void know_expected(train::ResolvedJob& job, const TrainRequest& request, const Context& context) {
+  job.planned_step_s = request.planned_step;
+  set_thread_count(static_cast<int>(job.job.threads));
+  job.machine = train::machine_of(context.cpu, context.environment.cache_home);
+}
 
 bool TrainRequest::sets(std::string_view key) const {
   return std::any_of(fields.begin(), fields.end(),
@@ -187,13 +201,18 @@ void add_train(CLI::App& app, Run& run) {
   command->add_option("--resume", request->resume, "go on with this run")->type_name("RUN");
   for (const train::JobField& field : train::job_fields()) {
     const train::JobField* at = &field;
-    command
-        ->add_option_function<std::string>(
-            field.option,
-            [request, at](const std::string& text) { request->fields.emplace_back(at, text); },
-            field.help)
-        ->type_name(std::holds_alternative<std::string train::Job::*>(field.member) ? "TEXT"
-                                                                                    : "NUMBER");
+    CLI::Option* option =
+        command
+            ->add_option_function<std::string>(
+                field.option,
+                [request, at](const std::string& text) {
+                  request->fields.emplace_back(
+                      at, at->key == "measure.trace" ? trace_text(text) : text);
+                },
+                field.help)
+            ->type_name(std::holds_alternative<std::string train::Job::*>(field.member) ? "TEXT"
+                                                                                        : "NUMBER");
+    if (field.key == "measure.trace") option->expected(0, 1)->type_name("[steps=A..B]");
   }
   command->add_option("--hosts", request->hosts, "file of hosts: NAME [slots=N] [address=A]")
       ->type_name("FILE");
@@ -225,6 +244,7 @@ void add_train(CLI::App& app, Run& run) {
       "  syrtos train job.toml --workers 4 --hosts hosts.txt --exchange ps-sharded:2 --sync async\n"
       "  syrtos train examples/mnist-lenet5.toml --workers 2 --exchange shared --sync async\n"
       "  syrtos train job.toml --auto --hosts hosts.txt --cluster cluster.toml\n"
+      "  syrtos train examples/mnist-lenet5.toml --trace steps=100..110\n"
       "  mpirun -n 4 syrtos train job.toml\n"
       "  syrtos train --resume runs/lenet5-20260101-120000 --workers 3");
   command->callback([request, &run] {

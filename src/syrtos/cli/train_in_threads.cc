@@ -16,7 +16,9 @@ int train_in_threads(const TrainRequest& request, const train::ResolvedJob& job,
                      const Context& context) {
   if (!request.hosts.empty()) fail_not_one_process("--hosts");
   if (!request.launcher.empty()) fail_not_one_process("--launcher");
-  train::ThreadTeam team(job);
+  train::ResolvedJob known = job;
+  know_expected(known, request, context);
+  train::ThreadTeam team(known);
   open_run(team.first(), request);
   Progress progress(request.json ? stderr : stdout, context.environment.colour);
   const train::Outcome outcome = team.run(progress, context.interrupted);

@@ -64,8 +64,7 @@ void Loader::seek(int64_t epoch, int64_t used) {
 bool Loader::plan_slot() {
   if (static_cast<int>(ring_.size()) == std::max(1, options_.prefetch)) return false;
   SYRTOS_CHECK(!free_.empty(), "more batches are abandoned than there are threads");
-  if (steps_left(data_.size(), used_, options_.batch, options_.remainder) ==
-      0) {
+  if (steps_left(data_.size(), used_, options_.batch, options_.remainder) == 0) {
     ++epoch_;
     used_ = 0;
   }
@@ -293,7 +292,9 @@ Batch Loader::next() {
     free_.push_back(lent_);
     lent_ = nullptr;
   }
+  const int64_t queued = queued_;
   Slot& slot = oldest();
+  const int64_t ready = queued_ - queued;
   finish(slot);
   Slot& whole = wait_a_little(slot) ? slot : rescue(slot);
   {
@@ -305,7 +306,7 @@ Batch Loader::next() {
   }
   work_added_.notify_all();  // the ring has room again, and a step begins
   return {whole.epoch, whole.slice, whole.images.data(),
-          std::span(whole.labels).first(static_cast<size_t>(whole.slice.count))};
+          std::span(whole.labels).first(static_cast<size_t>(whole.slice.count)), ready};
 }
 
 int64_t Loader::bytes() const {

@@ -32,6 +32,7 @@ struct Batch {
   Slice slice;
   void* images = nullptr;
   std::span<const int32_t> labels;
+  int64_t ready = 0;  ///< batches that were prepared when this one was asked for
 };
 
 /// Where the pipeline's time went since it was last asked.

@@ -67,8 +67,10 @@ PhaseTimes Program::run(const ops::Step& step) {
   return times;
 }
 
-void Program::run_items(size_t first, size_t last, const ops::Step& step, PhaseTimes& times) {
+void Program::run_items(size_t first, size_t last, const ops::Step& step, PhaseTimes& times,
+                        ItemObserver* observer) {
   Clock::time_point start = Clock::now();
+  Clock::time_point before = start;
   Phase phase = first < last ? items_[first].phase : Phase::forward;
   const auto end_phase = [&] {
     const Clock::time_point now = Clock::now();
@@ -82,6 +84,11 @@ void Program::run_items(size_t first, size_t last, const ops::Step& step, PhaseT
       phase = items_[i].phase;
     }
     items_[i].run(step);
+    if (observer != nullptr) {
+      const Clock::time_point now = Clock::now();
+      observer->ran(i, before, now);
+      before = now;
+    }
   }
   end_phase();
 }

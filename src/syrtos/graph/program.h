@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "syrtos/base/clock.h"
 #include "syrtos/graph/graph.h"
 #include "syrtos/graph/parameters.h"
 #include "syrtos/ops/backend.h"
@@ -15,6 +16,13 @@ namespace syrtos::graph {
 struct PhaseTimes {
   double forward_s = 0;
   double backward_s = 0;
+};
+
+/// Told when each kernel of a program ran, on the thread that runs it.
+class ItemObserver {
+ public:
+  virtual ~ItemObserver() = default;
+  virtual void ran(size_t item, Clock::time_point start, Clock::time_point end) = 0;
 };
 
 /// A flat list of ready-made kernels on fixed addresses in one arena. Running it allocates nothing
@@ -49,7 +57,8 @@ class Program {
 
   PhaseTimes run(const ops::Step& step);
   /// Items first .. last - 1 alone; adds their times. All of them in order are a run.
-  void run_items(size_t first, size_t last, const ops::Step& step, PhaseTimes& times);
+  void run_items(size_t first, size_t last, const ops::Step& step, PhaseTimes& times,
+                 ItemObserver* observer = nullptr);
 
   /// Inputs and outputs by name. Tensors are plain; these convert, and allocate nothing.
   void set_input(std::string_view name, const Tensor& plain);

@@ -1,29 +1,12 @@
 #include "syrtos/train/accounting.h"
 
-#include <cmath>
+#include <utility>
 
 namespace syrtos::train {
 
 using strategy::Measured;
 using trace::Part;
 using trace::StepDivision;
-
-namespace {
-
-constexpr double kNanoseconds = 1e9;
-
-}  // namespace
-
-WorldClock::WorldClock(const world::World& world)
-    : origin_(trace::now() - std::llround(world.now() * kNanoseconds)) {}
-
-int64_t WorldClock::steady(double time) const {
-  return origin_ + std::llround(time * kNanoseconds);
-}
-
-double WorldClock::of_steady(int64_t time) const {
-  return static_cast<double>(time - origin_) / kNanoseconds;
-}
 
 Accounting::Accounting(strategy::Meter& meter, const world::World& world, int64_t steps_done)
     : meter_(meter), clock_(world), log_(world.rank()), steps_done_(steps_done) {

@@ -4,19 +4,9 @@
 
 #include "syrtos/strategy/meter.h"
 #include "syrtos/trace/division_log.h"
+#include "syrtos/train/clocks.h"
 
 namespace syrtos::train {
-
-/// A world's clock and the steady one, in nanoseconds, that traces have.
-class WorldClock {
- public:
-  explicit WorldClock(const world::World& world);
-  int64_t steady(double time) const;
-  double of_steady(int64_t time) const;
-
- private:
-  int64_t origin_;
-};
 
 /// Writes down where the time of each of a worker's steps went. What happens between two steps
 /// (saving, evaluating, meetings at the end of an epoch) belongs to the record of the step before.

@@ -1,6 +1,7 @@
 #include "syrtos/train/clocks.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "syrtos/trace/recorder.h"
 
@@ -15,6 +16,7 @@ using world::Task;
 
 namespace {
 
+constexpr double kNanoseconds = 1e9;
 constexpr uint32_t kQuestions = 8;
 constexpr size_t kMostOffsets = 256;
 
@@ -32,8 +34,19 @@ struct Answer {
 
 }  // namespace
 
-Clocks::Clocks(world::World& world, bool spare)
-    : world_(world), spare_(spare), origin_(trace::now()) {}
+WorldClock::WorldClock(const world::World& world)
+    : world_(world), origin_(trace::now() - std::llround(world.now() * kNanoseconds)) {}
+
+int64_t WorldClock::steady(double time) const {
+  return origin_ + std::llround(time * kNanoseconds);
+}
+
+double WorldClock::of_steady(int64_t time) const {
+  return static_cast<double>(time - origin_) / kNanoseconds;
+}
+
+Clocks::Clocks(world::World& world, const WorldClock& clock, bool spare)
+    : world_(world), clock_(clock), spare_(spare), origin_(clock.now()) {}
 
 /// One worker after the other: two at once would make each other's messages late.
 Task<> Clocks::align(const std::vector<bool>& present) {
@@ -51,8 +64,8 @@ Task<> Clocks::answer(Rank worker) {
   try {
     for (uint32_t i = 0; i < kQuestions; ++i) {
       co_await world_.recv(worker, question_tag(rounds_ + i), Target{});
-      Answer answer{trace::now(), 0, origin_, largest_error_};
-      answer.answered = trace::now();
+      Answer answer{clock_.now(), 0, origin_, largest_error_};
+      answer.answered = clock_.now();
       co_await world_.send(worker, answer_tag(rounds_ + i), Source{&answer, sizeof(answer)});
     }
     int64_t error = 0;
@@ -68,10 +81,10 @@ Task<> Clocks::ask() {
   for (uint32_t i = 0; i < kQuestions; ++i) {
     trace::ClockSample sample;
     Answer answer;
-    sample.t0 = trace::now();
+    sample.t0 = clock_.now();
     co_await world_.send(0, question_tag(rounds_ + i), Source{});
     co_await world_.recv(0, answer_tag(rounds_ + i), Target{&answer, sizeof(answer)});
-    sample.t3 = trace::now();
+    sample.t3 = clock_.now();
     sample.t1 = answer.asked;
     sample.t2 = answer.answered;
     origin_ = answer.origin;

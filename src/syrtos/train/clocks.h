@@ -7,11 +7,24 @@
 
 namespace syrtos::train {
 
+/// A world's clock and the steady one, in nanoseconds, that traces have.
+class WorldClock {
+ public:
+  explicit WorldClock(const world::World& world);
+  int64_t now() const { return steady(world_.now()); }
+  int64_t steady(double time) const;
+  double of_steady(int64_t time) const;
+
+ private:
+  const world::World& world_;
+  const int64_t origin_;
+};
+
 /// Each worker's steady clock, compared with worker 0's by questions and answers.
 class Clocks {
  public:
   /// `spare`: goes on without workers that are lost.
-  Clocks(world::World& world, bool spare);
+  Clocks(world::World& world, const WorldClock& clock, bool spare);
 
   /// All workers that are present, which worker 0 knows, at the same time. Eight questions each.
   world::Task<> align(const std::vector<bool>& present);
@@ -30,6 +43,7 @@ class Clocks {
   world::Task<> ask();
 
   world::World& world_;
+  const WorldClock& clock_;
   const bool spare_;
   uint32_t rounds_ = 0;
   int64_t origin_;

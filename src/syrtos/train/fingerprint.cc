@@ -59,7 +59,7 @@ json fingerprint(const ResolvedJob& resolved, const Network& network) {
   for (const JobField& field : job_fields()) {
     // These may differ.
     if (field.key == "run" || field.key == "threads" || field.key == "data.cache") continue;
-    if (field.key.starts_with("measure.")) continue;
+    if (field.key == "measure.sample_seconds") continue;
     if (const auto* member = std::get_if<std::string Job::*>(&field.member)) {
       text["job " + field.key] = job.**member;
     } else if (const auto* whole = std::get_if<int64_t Job::*>(&field.member)) {

@@ -83,6 +83,8 @@ const std::vector<JobField>& job_fields() {
       {"measure.sample_seconds", "--sample-seconds",
        "between two readings of the hosts' processors, memory and network; 0: none",
        &Job::sample_seconds},
+      {"measure.trace", "--trace",
+       "record events in trace.json.gz: of all steps, or of steps=100..110", &Job::trace},
       {"early_stop.patience", "--early-stop", "end after so many evaluations without improvement",
        &Job::patience},
       {"early_stop.metric", "--early-stop-metric", "accuracy or loss, on the test data",

@@ -73,7 +73,8 @@ struct Job {
   std::string update = "auto";
   int64_t permits = 0;   ///< transfers at a time that a server allows in each direction; 0: any
   double bucket_mb = 0;  ///< of gradients that are exchanged at once; 0: chosen
-  double sample_seconds = 1;         ///< between two looks at the hosts; 0: none
+  std::string trace = "none";  ///< steps that are recorded event by event: none, all, steps=A..B
+  double sample_seconds = 1;   ///< between two looks at the hosts; 0: none
   std::string batch_norm = "local";  ///< statistics of each worker's samples, or synchronised
   std::string replay;                ///< file of computing times that are slept instead of computed
 

@@ -56,6 +56,10 @@ Measures::Measures(TeamWork& team, const Network& network, const ResolvedJob& jo
 
 bool Measures::due() const { return spent_s_ <= kShareOfTime * seconds_since(begun_); }
 
+std::vector<trace::HostSample> Measures::curves() const {
+  return sampler_ ? sampler_->samples() : std::vector<trace::HostSample>();
+}
+
 /// Those that worker 0 does not have yet.
 std::vector<json> Measures::new_samples() {
   std::vector<json> samples;
@@ -123,6 +127,23 @@ void Measures::write(const RunDirectory& directory, const std::vector<std::strin
   trace::write_divisions(directory.steps(), divisions);
   if (sampler_) write_json(directory.hosts(), hosts_);
   write_exchange(directory);
+  if (!team_.replica().replays()) write_operators(directory);
+}
+
+void Measures::write_operators(const RunDirectory& directory) const {
+  const bool bf16 = job_.precision.dtype == DType::bf16;
+  json text = {{"network", job_.job.network},
+               {"batch", job_.share(0)},
+               {"precision", bf16 ? "bf16" : "f32"},
+               {"threads", job_.job.threads},
+               {"items", team_.replica().profile().to_json()}};
+  if (job_.machine) {
+    text["machine"] = {{"peak_gflops", job_.machine->peak_gflops(bf16)},
+                       {"f32_gflops", job_.machine->f32_gflops},
+                       {"bf16_gflops", job_.machine->bf16_gflops},
+                       {"memory_gb_s", job_.machine->memory_gb_s}};
+  }
+  write_json(directory.operators(), text);
 }
 
 json Measures::buckets() const {
@@ -169,6 +190,7 @@ void Measures::write_exchange(const RunDirectory& directory) const {
   text["bytes_received"] = received;
   text["messages"] = messages;
   text["clock_error_s"] = error;
+  if (job_.planned_step_s > 0) text["plan"] = {{"step", job_.planned_step_s}};
   for (const auto& [stale, pushes] : team_.strategy().staleness()) {
     text["staleness"][std::to_string(stale)] = pushes;
   }

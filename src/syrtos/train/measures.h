@@ -17,10 +17,13 @@
 
 namespace syrtos::train {
 
-/// What each worker measured beside training, and the files that worker 0 makes of it:
+/// What each worker measured beside training, and the files that worker 0 makes of it, of this
+/// process alone when a run goes on:
 ///   steps.csv      where the time of each worker's steps went (trace/division_log.h)
 ///   hosts.json     {"<host>": [samples]}: the curves of each host (trace/host_reading.h)
-///   exchange.json  what crossed: of each worker in all, and worker 0's buckets, whose times are
+///   operators.json  how long worker 0's kernels took (operator_profile.h), and what the machine
+///   can do exchange.json  what crossed: of each worker in all, and worker 0's buckets, whose times
+///   are
 ///                  means over its steps, in seconds since the start of the step
 class Measures {
  public:
@@ -34,6 +37,8 @@ class Measures {
   void write_exchange(const RunDirectory& directory) const;
 
   /// Worker 0: whether it is worth while to gather and write again, which took `spent` so far.
+  /// The host's curves, if this worker has them; on its own clock.
+  std::vector<trace::HostSample> curves() const;
   bool due() const;
   void spent(double seconds) { spent_s_ += seconds; }
 
@@ -41,6 +46,7 @@ class Measures {
   std::vector<nlohmann::json> new_samples();
   void add_samples(const std::string& host, const nlohmann::json& samples);
   nlohmann::json buckets() const;
+  void write_operators(const RunDirectory& directory) const;
 
   TeamWork& team_;
   const Network& network_;

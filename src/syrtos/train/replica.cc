@@ -53,7 +53,8 @@ NetworkReplica::NetworkReplica(Network& network, optim::Optimizer& optimizer,
       optimizer_(optimizer),
       layout_(std::move(layout)),
       kept_(std::move(kept)),
-      norm_(network.parameters().weights().size()) {
+      norm_(network.parameters().weights().size()),
+      profile_(network.training().program()) {
   strategy::Stage all;
   for (size_t bucket = 0; bucket < layout_.buckets.size(); ++bucket) {
     all.needs.push_back(static_cast<int>(bucket));
@@ -74,10 +75,16 @@ const NetworkReplica::Plan& NetworkReplica::plan(NetworkProgram& program) {
     for (const std::span<float> sums : part.sums) stage.sums.push_back(floats(sums));
   }
   if (replay_) {
-    const std::vector<double> items = replay_->pass_of(program.batch()).items;
-    const size_t kernels = program.program().items().size();
-    for (const graph::Stage& part : made.parts) {
-      made.replayed.push_back(seconds_of(items, part.first, part.last, kernels));
+    const std::vector<double> measured = replay_->pass_of(program.batch()).items;
+    const std::vector<graph::Program::Item>& items = program.program().items();
+    for (size_t i = 0; i < made.parts.size(); ++i) {
+      graph::PhaseTimes& times = made.replayed.emplace_back();
+      for (size_t item = made.parts[i].first; item < made.parts[i].last; ++item) {
+        const bool forward = items[item].phase == graph::Phase::forward;
+        (forward ? times.forward_s : times.backward_s) +=
+            seconds_of(measured, item, item + 1, items.size());
+      }
+      made.stages[i].seconds = times.forward_s + times.backward_s;
     }
   }
   return plans_.emplace(&program.program(), std::move(made)).first->second;
@@ -109,15 +116,15 @@ void NetworkReplica::run(size_t stage) {
     times_ = {};
     return;
   }
-  const graph::Stage& part = plan_->parts[stage];
   if (replay_) {
-    pass(plan_->replayed[stage]);
-    const bool forward = program_->program().items()[part.first].phase == graph::Phase::forward;
-    times_ = {forward ? 1.0 : 0.0, forward ? 0.0 : 1.0};
+    times_ = plan_->replayed[stage];
+    pass(times_.forward_s + times_.backward_s);
     return;
   }
   times_ = {};
-  program_->program().run_items(part.first, part.last, step_, times_);
+  const graph::Stage& part = plan_->parts[stage];
+  OperatorProfile* profile = program_ == &network_.training() ? &profile_ : nullptr;
+  program_->program().run_items(part.first, part.last, step_, times_, profile);
 }
 
 double NetworkReplica::forward_share(size_t) const {
@@ -137,12 +144,18 @@ std::vector<Floats> NetworkReplica::kept() {
 
 void NetworkReplica::update(size_t first, size_t count, const optim::Hyper& hyper) {
   if (replay_) {
-    pass(replay_->update_s * static_cast<double>(count) / static_cast<double>(layout_.elements()));
+    pass(update_seconds(count));
   } else {
     graph::Parameters& parameters = network_.parameters();
     optimizer_.update(parameters.weights(), parameters.gradients(), parameters.working(),
                       segments_in(layout_, first, count), hyper);
   }
+}
+
+/// Known when it is replayed; elsewhere it takes the time that it takes.
+double NetworkReplica::update_seconds(size_t count) const {
+  if (!replay_) return 0;
+  return replay_->update_s * static_cast<double>(count) / static_cast<double>(layout_.elements());
 }
 
 void NetworkReplica::weights_changed(size_t first, size_t count) {

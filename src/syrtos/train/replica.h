@@ -9,6 +9,7 @@
 #include "syrtos/strategy/compute_times.h"
 #include "syrtos/strategy/replica.h"
 #include "syrtos/train/network.h"
+#include "syrtos/train/operator_profile.h"
 #include "syrtos/train/snapshot.h"
 
 namespace syrtos::train {
@@ -39,18 +40,21 @@ class NetworkReplica final : public strategy::Replica {
   strategy::Floats states() override;
   std::vector<strategy::Floats> kept() override;
   void update(size_t first, size_t count, const optim::Hyper& hyper) override;
-  double update_seconds(size_t) const override { return 0; }
+  double update_seconds(size_t count) const override;
   int64_t updates() const override { return optimizer_.updates(); }
   void weights_changed(size_t first, size_t count) override;
   double gradient_norm() override;
   double forward_share(size_t stage) const override;
+
+  /// Of the kernels of passes over whole batches.
+  OperatorProfile& profile() { return profile_; }
 
  private:
   /// The stages of one program.
   struct Plan {
     std::vector<graph::Stage> parts;
     std::vector<strategy::Stage> stages;
-    std::vector<double> replayed;  ///< seconds of each, when they are not computed
+    std::vector<graph::PhaseTimes> replayed;  ///< of each, when they are not computed
   };
   const Plan& plan(NetworkProgram& program);
 
@@ -65,6 +69,7 @@ class NetworkReplica final : public strategy::Replica {
   const Plan* plan_ = nullptr;
   ops::Step step_;
   graph::PhaseTimes times_;  // of the last stage that ran
+  OperatorProfile profile_;
   std::optional<strategy::ComputeTimes> replay_;
 };
 

@@ -274,6 +274,7 @@ ResolvedJob resolve(Job job, const CpuInfo& cpu, const std::filesystem::path& ca
 
   ResolvedJob resolved;
   resolved.strategy = strategy_options(job);
+  resolved.trace = parse_trace(job.trace);
   resolved.precision = choose_precision(job.precision, cpu);
   job.precision = to_string(resolved.precision.dtype);
   if (job.threads == 0) {

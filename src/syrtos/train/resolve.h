@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "syrtos/data/augment.h"
 #include "syrtos/data/fit.h"
@@ -9,7 +10,9 @@
 #include "syrtos/strategy/options.h"
 #include "syrtos/train/evaluate.h"
 #include "syrtos/train/job.h"
+#include "syrtos/train/machine.h"
 #include "syrtos/train/precision.h"
+#include "syrtos/train/trace_steps.h"
 
 namespace syrtos::train {
 
@@ -48,6 +51,9 @@ struct ResolvedJob {
   std::vector<View> views;
 
   strategy::Options strategy;
+  TraceSteps trace;                ///< that are recorded event by event
+  double planned_step_s = 0;       ///< what a plan says of a step; 0: there was none
+  std::optional<Machine> machine;  ///< what this host can do at best, if that is known
 
   nn::ModelOptions model_options(int64_t batch) const;
   /// Samples of all workers in a step.

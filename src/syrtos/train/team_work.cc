@@ -99,7 +99,7 @@ TeamWork::TeamWork(World& world, const ResolvedJob& job)
       test_shard_{world.rank(), team_.workers},
       crossing_(kSums),
       clock_(world),
-      clocks_(world, options_.tolerates_losses()) {}
+      clocks_(world, clock_, options_.tolerates_losses()) {}
 
 Task<json> TeamWork::open(json fingerprint, json state) {
   if (alone()) co_return state;

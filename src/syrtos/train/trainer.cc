@@ -201,6 +201,7 @@ namespace {
 
 /// What the team still waits for belongs to the world, which ends before the trainer does.
 struct Disband {
+  std::optional<RunTrace>& trace;
   std::optional<Measures>& measures;
   std::optional<Accounting>& accounting;
   std::optional<TeamWork>& team;
@@ -208,6 +209,7 @@ struct Disband {
     measures.reset();
     accounting.reset();
     team.reset();
+    trace.reset();
   }
 };
 
@@ -216,8 +218,9 @@ struct Disband {
 Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
                            std::function<bool()> should_stop) {
   const auto begun = Clock::now();
+  if (job_.trace.any()) trace_.emplace(world, job_.trace, static_cast<int>(job_.job.workers));
   team_.emplace(world, job_);
-  const Disband disband{measures_, accounting_, team_};
+  const Disband disband{trace_, measures_, accounting_, team_};
   co_await start(observer);
   Outcome outcome;
   bool go_on = true;
@@ -249,6 +252,7 @@ Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
     co_await end_epoch(world, observer, outcome, go_on);
   }
   co_await gather_measures(world);
+  if (trace_) co_await gather_trace(world);
   co_await team_->strategy().end();
   if (is_first()) measures_->write_exchange(*directory_);
   outcome.staleness = team_->strategy().staleness();
@@ -298,6 +302,7 @@ Task<> Trainer::start(TrainObserver& observer) {
   learning_rate_ = optim::learning_rate(schedule_, std::max<int64_t>(0, position_.step - 1));
   accounting_.emplace(team_->meter(), team_->world(), position_.step);
   measures_.emplace(*team_, network_, job_);
+  if (trace_) trace_->connect(team_->meter(), team_->replica().profile());
   if (!is_first()) co_return;
   SYRTOS_CHECK(directory_.has_value(), "begin() or resume() comes first");
   board_.emplace(directory_->path(), network_.model().graph, position_.step);

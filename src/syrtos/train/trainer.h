@@ -13,6 +13,7 @@
 #include "syrtos/train/network.h"
 #include "syrtos/train/resolve.h"
 #include "syrtos/train/run_directory.h"
+#include "syrtos/train/run_trace.h"
 #include "syrtos/train/snapshot.h"
 #include "syrtos/train/team_work.h"
 #include "syrtos/world/world.h"
@@ -125,6 +126,7 @@ class Trainer {
   world::Task<> settle();
   world::Task<> save_here(world::World& world);
   world::Task<> gather_measures(world::World& world);
+  world::Task<> gather_trace(world::World& world);
   bool is_first() const { return worker_ == 0; }
 
   ResolvedJob job_;
@@ -155,6 +157,7 @@ class Trainer {
   std::optional<TeamWork> team_;  // while it runs
   std::optional<Accounting> accounting_;
   std::optional<Measures> measures_;
+  std::optional<RunTrace> trace_;
 };
 
 }  // namespace syrtos::train

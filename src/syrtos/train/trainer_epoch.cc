@@ -135,6 +135,13 @@ Task<> Trainer::gather_measures(World& world) {
   measures_->spent(world.now() - before);
 }
 
+Task<> Trainer::gather_trace(World& world) {
+  std::string mine = trace_->own(team_->clocks().offsets(), measures_->curves());
+  const std::vector<std::string> texts = co_await team_->gather(std::move(mine));
+  if (!is_first()) co_return;
+  co_await world.compute(0, [&] { RunTrace::write(directory_->trace(), texts); });
+}
+
 EpochReport Trainer::measure_own_part(bool evaluated) {
   EpochReport report;
   if (evaluated) {

@@ -9,6 +9,7 @@
 namespace syrtos::train {
 
 Task<> Trainer::train_step(World& world, bool wants_to_stop) {
+  if (trace_) trace_->begin_step(position_.step + 1, batch_.ready);
   {
     const Meter::Doing loads(team_->meter(), Part::load);
     co_await world.compute(0, [this] { load_batch(); });

@@ -43,11 +43,17 @@ Message::~Message() {
 void Message::start() {
   World& world = this->world();
   world.scheduler().timers.start(*this, world.now() + world.deadline());
+  if (world.watcher_ != nullptr) world.watcher_->started(*this);
   if (direction == Direction::send) {
     world.start_send(*this);
   } else {
     world.start_recv(*this);
   }
+}
+
+void Message::await_resume() const {
+  if (world().watcher_ != nullptr) world().watcher_->ended(*this);
+  rethrow();
 }
 
 void Message::expire() {

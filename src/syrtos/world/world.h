@@ -77,6 +77,17 @@ class Operation : public Waiter, public Timer {
   State state_ = State::created;
 };
 
+class Message;
+
+/// Told of messages, for measuring: when a rank starts to send or to receive one, and when that is
+/// over, whether it succeeded or not.
+class MessageWatcher {
+ public:
+  virtual ~MessageWatcher() = default;
+  virtual void started(Message& message) = 0;
+  virtual void ended(const Message& message) = 0;
+};
+
 /// A message on its way, at one of its ends.
 class Message final : public Operation {
  public:
@@ -84,6 +95,7 @@ class Message final : public Operation {
 
   ~Message() override;
   void expire() override;
+  void await_resume() const;
 
   const Direction direction;
   const Rank peer;
@@ -97,6 +109,10 @@ class Message final : public Operation {
   uint64_t sequence = 0;  ///< of its lane
   size_t moved = 0;       ///< bytes that crossed
   void* state = nullptr;
+
+  // For whoever watches.
+  int64_t began = 0;
+  uint64_t number = 0;
 
  private:
   friend class World;
@@ -212,6 +228,9 @@ class World {
   AllReduce all_reduce(float* values, size_t count);
 
   Scheduler& scheduler() { return scheduler_; }
+  /// nullptr: nobody. The watcher stays until it is replaced.
+  void watch_messages(MessageWatcher* watcher) { watcher_ = watcher; }
+
   /// Longest wait for one message.
   double deadline() const { return deadline_; }
   void set_deadline(double seconds) { deadline_ = seconds; }
@@ -243,6 +262,7 @@ class World {
   const std::vector<std::string> hosts_;
   Scheduler& scheduler_;
   double deadline_ = 600;
+  MessageWatcher* watcher_ = nullptr;
   Traffic traffic_;
 };
 

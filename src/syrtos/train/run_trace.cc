@@ -1,0 +1,102 @@
+#include "syrtos/train/run_trace.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "syrtos/base/error.h"
+#include "syrtos/trace/trace_bytes.h"
+
+namespace syrtos::train {
+
+namespace {
+
+/// Worker 0 holds those of all.
+int64_t most_events(int workers) {
+  return std::clamp<int64_t>(4'000'000 / workers, 50'000, 1'000'000);
+}
+
+bool parse_step(std::string_view text, int64_t& step) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
+  return error == std::errc() && end == text.data() + text.size() && step >= 1;
+}
+
+}  // namespace
+
+TraceSteps parse_trace(std::string_view text) {
+  if (text == "none") return {};
+  TraceSteps steps{1, std::numeric_limits<int64_t>::max()};
+  if (text == "all") return steps;
+  constexpr std::string_view kSteps = "steps=";
+  const std::string_view range =
+      text.starts_with(kSteps) ? text.substr(kSteps.size()) : std::string_view();
+  const size_t dots = range.find("..");
+  const bool valid =
+      parse_step(range.substr(0, dots), steps.first) &&
+      parse_step(dots == std::string_view::npos ? range : range.substr(dots + 2), steps.last);
+  if (!valid || !steps.any()) {
+    fail_request(
+        "--trace: expected all, steps=100 or steps=100..110 (steps count from 1), found '{}'",
+        text);
+  }
+  return steps;
+}
+
+RunTrace::RunTrace(world::World& world, TraceSteps steps, int workers)
+    : steps_(steps),
+      recorder_({.rank = world.rank(),
+                 .host = world.host(world.rank()),
+                 .max_events = most_events(workers),
+                 .on = false}),
+      messages_(world, recorder_),
+      loader_(*recorder_.track("loader")),
+      host_(*recorder_.track("host")),
+      queue_(recorder_.name("batches ready")),
+      step_(recorder_.name("step")) {}
+
+void RunTrace::connect(strategy::Meter& meter, OperatorProfile& profile) {
+  meter.record(&recorder_);
+  profile.record(&recorder_);
+}
+
+void RunTrace::begin_step(int64_t step, int64_t queue) {
+  recorder_.turn(steps_.contains(step));
+  const int64_t now = trace::now();
+  loader_.counter(queue_, now, static_cast<double>(queue));
+  loader_.instant(step_, now, {{step_, step}});
+}
+
+void RunTrace::add_curves(const std::vector<trace::HostSample>& samples) {
+  const trace::Name cpu = recorder_.name("CPU, %");
+  const trace::Name memory = recorder_.name("memory used, GB");
+  const trace::Name in = recorder_.name("network in, MB/s");
+  const trace::Name out = recorder_.name("network out, MB/s");
+  recorder_.turn(true);
+  for (const trace::HostSample& sample : samples) {
+    host_.counter(cpu, sample.time, 100 * (sample.user + sample.system));
+    host_.counter(memory, sample.time, sample.memory_used * 1e-9);
+    host_.counter(in, sample.time, sample.network_in * 1e-6);
+    host_.counter(out, sample.time, sample.network_out * 1e-6);
+  }
+  recorder_.turn(false);
+}
+
+std::string RunTrace::own(const std::vector<trace::ClockOffset>& offsets,
+                          const std::vector<trace::HostSample>& samples) {
+  recorder_.turn(false);
+  add_curves(samples);
+  trace::RankEvents events = recorder_.events();
+  events.clock = trace::ClockMap(offsets);
+  return trace::to_bytes(events);
+}
+
+void RunTrace::write(const std::filesystem::path& file, const std::vector<std::string>& texts) {
+  std::vector<trace::RankEvents> ranks;
+  for (size_t rank = 0; rank < texts.size(); ++rank) {
+    if (texts[rank].empty()) continue;
+    ranks.push_back(trace::events_from_bytes(texts[rank], fmt::format("rank {}", rank)));
+  }
+  trace::write_trace(file, ranks);
+}
+
+}  // namespace syrtos::train

@@ -1,0 +1,360 @@
+// Where the time of steps went: that it adds up in every mode, and that whatever is slow is found
+// on the right rank.
+
+#include "syrtos/train/accounting.h"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include "syrtos/strategy/compute_times.h"
+#include "syrtos/world/sim/sim.h"
+#include "syrtos/world/tcp/cluster.h"
+#include "tests/train/team.h"
+
+namespace syrtos::train {
+namespace {
+
+using trace::Part;
+using trace::StepDivision;
+using world::SimOptions;
+
+std::vector<trace::RankDivision> divisions_of(const Job& job) {
+  return trace::read_divisions(std::filesystem::path(job.run) / "steps.csv");
+}
+
+nlohmann::json json_of(const Job& job, const char* name) {
+  std::ifstream in(std::filesystem::path(job.run) / name);
+  return nlohmann::json::parse(in);
+}
+
+StepDivision total_of(const trace::RankDivision& rank) {
+  StepDivision total;
+  for (const trace::DivisionRecord& record : rank.records) total += record.division();
+  return total;
+}
+
+/// A record's parts are measured apart from the moments at which records begin.
+void expect_no_gaps(const trace::RankDivision& rank) {
+  for (size_t i = 0; i + 1 < rank.records.size(); ++i) {
+    const trace::DivisionRecord& record = rank.records[i];
+    const double wall = static_cast<double>(rank.records[i + 1].start - record.start) * 1e-9;
+    EXPECT_NEAR(record.division().sum(), wall, 0.01 * wall) << "step " << record.step;
+  }
+}
+
+struct Mode {
+  int workers;
+  const char* exchange;
+  const char* sync;
+};
+
+class Accounts : public Distributed, public testing::WithParamInterface<Mode> {};
+
+TEST_P(Accounts, AddUpToTheTimeOfEachStep) {
+  Job job = small_job("run");
+  job.workers = GetParam().workers;
+  job.exchange = GetParam().exchange;
+  job.sync = GetParam().sync;
+  job.checkpoint_every = 3;
+  train(job);
+  const auto ranks = divisions_of(job);
+  ASSERT_EQ(ranks.size(), static_cast<size_t>(job.workers));
+  for (const trace::RankDivision& rank : ranks) {
+    ASSERT_GE(rank.records.size(), 2U);
+    EXPECT_EQ(rank.records.front().step, 1);
+    expect_no_gaps(rank);
+    const StepDivision total = total_of(rank);
+    EXPECT_GT(total[Part::forward], 0);
+    EXPECT_GT(total[Part::backward], 0);
+    EXPECT_GT(total[Part::evaluate], 0);
+    EXPECT_EQ(total[Part::checkpoint] > 0, rank.rank == 0);
+    if (job.workers == 1) {
+      EXPECT_EQ(total[Part::wait], 0);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, Accounts,
+                         testing::Values(Mode{1, "allreduce", "join"}, Mode{3, "allreduce", "join"},
+                                         Mode{2, "allreduce:ring", "split"},
+                                         Mode{2, "allreduce", "local:2"}, Mode{3, "ps", "join"},
+                                         Mode{2, "ps-colocated", "split"},
+                                         Mode{2, "ps-sharded:2", "async"}, Mode{3, "ps", "ssp:1"},
+                                         Mode{3, "ps", "backup:1"}));
+
+/// Samples that take a while.
+class SlowData final : public data::Dataset {
+ public:
+  SlowData(std::shared_ptr<const data::Dataset> inner, std::chrono::milliseconds pause)
+      : inner_(std::move(inner)), pause_(pause) {
+    info_ = inner_->info();
+  }
+  int32_t label(int64_t index) const override { return inner_->label(index); }
+  data::Sample read(int64_t index, data::Scratch& scratch) const override {
+    std::this_thread::sleep_for(pause_);
+    return inner_->read(index, scratch);
+  }
+
+ private:
+  std::shared_ptr<const data::Dataset> inner_;
+  std::chrono::milliseconds pause_;
+};
+
+TEST_F(Distributed, ASlowLoaderIsFoundOnItsRankAndOthersWaitForIt) {
+  constexpr auto kPause = std::chrono::milliseconds(5);
+  Job job = small_job("run");
+  job.workers = 2;
+  job.epochs = 1;
+  job.prefetch = 0;
+  ResolvedJob fast = resolve(job, cpu_info(), "nowhere");
+  ResolvedJob slow = fast;
+  slow.data.train = std::make_shared<SlowData>(fast.data.train, kPause);
+  std::deque<Trainer> trainers;
+  trainers.emplace_back(fast, 0);
+  trainers.emplace_back(slow, 1);
+  trainers[0].begin();
+  world::TcpCluster cluster(2, {});  // each rank has threads of its own
+  Silent silent;
+  std::vector<Outcome> outcomes(2);
+  world::run_all(cluster, [&](World& world) -> Task<> {
+    const auto rank = static_cast<size_t>(world.rank());
+    return keep_result(trainers[rank].run(world, silent, [] { return false; }), outcomes[rank]);
+  });
+  const auto ranks = divisions_of(job);
+  ASSERT_EQ(ranks.size(), 2U);
+  const StepDivision first = total_of(ranks[0]), second = total_of(ranks[1]);
+  const double paused = 35 * 0.005;  // rank 1's half of the samples
+  EXPECT_GE(second[Part::load], paused);
+  EXPECT_GT(first[Part::wait], second[Part::wait]);
+  EXPECT_LT(first[Part::load], second[Part::load]);
+}
+
+/// Computing that takes 3 ms for each pass, a third of it forward, in virtual time: what a step
+/// comes to is exact.
+class Simulated : public Distributed {
+ protected:
+  static constexpr double kPass = 3e-3;
+  static constexpr double kUpdate = 0.3e-3;
+
+  Job job_of(const char* exchange, const char* sync, int workers) {
+    Job job = small_job("run");
+    job.workers = workers;
+    job.exchange = exchange;
+    job.sync = sync;
+    job.epochs = 1;
+    job.samples = 16 * 6 * workers;
+    job.sample_seconds = 0;
+    job.replay = times_file();
+    return job;
+  }
+
+  std::string times_file() {
+    Network network("lenet5", resolve(small_job("none"), cpu_info(), "nowhere").model_options(16),
+                    Network::Use::training);
+    const graph::Program& program = network.training().program();
+    strategy::ComputeTimes times;
+    times.network = "lenet5";
+    times.precision = "f32";
+    times.threads = 1;
+    times.update_s = kUpdate;
+    for (const graph::ParameterSlot& slot : network.parameters().slots()) {
+      times.tensors.push_back(slot.elements);
+    }
+    strategy::ComputeTimes::Pass& pass = times.passes.emplace_back();
+    pass.batch = 16;
+    pass.seconds = kPass;
+    double forward = 0;
+    for (const auto& item : program.items()) forward += item.phase == graph::Phase::forward ? 1 : 0;
+    const double backward = static_cast<double>(program.items().size()) - forward;
+    for (const auto& item : program.items()) {
+      pass.items.push_back(item.phase == graph::Phase::forward ? kPass / 3 / forward
+                                                               : kPass * 2 / 3 / backward);
+    }
+    pass.needed.assign(times.tensors.size(), 0);
+    pass.ready.assign(times.tensors.size(), kPass);
+    const std::string file = (directory_ / "times.json").string();
+    strategy::write_compute_times(file, times);
+    return file;
+  }
+
+  static std::vector<StepDivision> simulate(const Job& job, SimOptions options) {
+    const ResolvedJob resolved = resolve(job, cpu_info(), "nowhere");
+    const strategy::Team team = team_of(resolved);
+    std::deque<Trainer> trainers;
+    for (int worker = 0; worker < team.workers; ++worker) trainers.emplace_back(resolved, worker);
+    trainers[0].begin();
+    world::SimCluster cluster(std::move(options));
+    Silent silent;
+    std::vector<Outcome> outcomes(trainers.size());
+    world::run_all(cluster, [&](World& world) -> Task<> {
+      if (world.rank() >= team.workers) {
+        return strategy::serve(world, team, resolved.strategy, optimizer_options(job));
+      }
+      const auto rank = static_cast<size_t>(world.rank());
+      return keep_result(trainers[rank].run(world, silent, [] { return false; }), outcomes[rank]);
+    });
+    std::vector<StepDivision> totals;
+    for (const trace::RankDivision& rank : divisions_of(job)) {
+      expect_no_gaps(rank);
+      totals.push_back(total_of(rank));
+    }
+    return totals;
+  }
+
+  /// 1 GB/s and 10 us.
+  static SimOptions fast_cluster(int hosts) { return world::uniform_cluster(hosts, 1e9, 10e-6); }
+};
+
+constexpr double kSteps = 6;
+
+TEST_F(Simulated, ComputingIsWhatItTakes) {
+  const auto totals = simulate(job_of("allreduce", "join", 1), fast_cluster(1));
+  ASSERT_EQ(totals.size(), 1U);
+  EXPECT_NEAR(totals[0][Part::forward], kSteps * kPass / 3, 1e-6);
+  EXPECT_NEAR(totals[0][Part::backward], kSteps * kPass * 2 / 3, 1e-6);
+  EXPECT_NEAR(totals[0][Part::update], kSteps * kUpdate, 1e-6);
+  EXPECT_EQ(totals[0][Part::network] + totals[0][Part::wait], 0);
+  EXPECT_NEAR(totals[0][Part::other], 0, 1e-6);
+}
+
+TEST_F(Simulated, OthersWaitForARankThatComputesSlowly) {
+  SimOptions cluster = fast_cluster(3);
+  cluster.hosts[1].speed = 0.25;
+  for (const char* exchange : {"allreduce", "ps"}) {
+    if (std::string(exchange) == "ps") cluster.hosts.push_back(cluster.hosts[0]);
+    Job job = job_of(exchange, "join", 3);
+    job.run = (directory_ / exchange).string();
+    const auto totals = simulate(job, cluster);
+    ASSERT_EQ(totals.size(), 3U);
+    const double later = kSteps * kPass * 3;  // that rank 1 computes longer than the others
+    for (const size_t rank : {size_t{0}, size_t{2}}) {
+      EXPECT_NEAR(totals[rank][Part::forward], kSteps * kPass / 3, 1e-6) << exchange;
+      // The slow one's updates hold the others up too, where workers update.
+      EXPECT_GT(totals[rank][Part::wait], 0.9 * later) << exchange;
+      EXPECT_GT(totals[rank][Part::wait], 5 * totals[rank][Part::network]) << exchange;
+    }
+    EXPECT_NEAR(totals[1][Part::forward], kSteps * kPass / 3 * 4, 1e-6) << exchange;
+    EXPECT_LT(totals[1][Part::wait], 0.05 * later) << exchange;
+  }
+}
+
+TEST_F(Simulated, ASlowLinkIsNetworkAndNobodyWaitsForOthers) {
+  const auto fast = simulate(job_of("allreduce:ring", "join", 2), fast_cluster(2));
+  SimOptions cluster = fast_cluster(2);
+  for (world::SimHost& host : cluster.hosts) host.bandwidth = 20e6;
+  Job job = job_of("allreduce:ring", "join", 2);
+  job.run = (directory_ / "slow").string();
+  const auto slow = simulate(job, cluster);
+  for (size_t rank = 0; rank < 2; ++rank) {
+    EXPECT_GT(slow[rank][Part::network], 10 * fast[rank][Part::network]);
+    EXPECT_GT(slow[rank][Part::network], slow[rank][Part::forward] + slow[rank][Part::backward]);
+    EXPECT_LT(slow[rank][Part::wait], 0.1 * slow[rank][Part::network]);
+    EXPECT_NEAR(slow[rank][Part::forward], fast[rank][Part::forward], 1e-6);
+  }
+}
+
+TEST_F(Simulated, WorkersOfAsyncWaitForNobodyWithinAnEpoch) {
+  SimOptions cluster = fast_cluster(3);
+  cluster.hosts[1].speed = 0.5;
+  const auto free = simulate(job_of("ps", "async", 2), cluster);
+  Job job = job_of("ps", "ssp:1", 2);
+  job.run = (directory_ / "ssp").string();
+  const auto bound = simulate(job, cluster);
+  // Both wait at the end of the epoch; one step ahead is all that ssp:1 allows before.
+  EXPECT_NEAR(free[0][Part::wait], kSteps * kPass, 0.2 * kSteps * kPass);
+  EXPECT_NEAR(bound[0][Part::wait], kSteps * kPass, 0.2 * kSteps * kPass);
+  const auto epoch = [](const nlohmann::json& line) {
+    return line.at("workers").at(0).at("seconds").at("wait").get<double>();
+  };
+  const auto line_of = [&](const char* run) {
+    std::ifstream in(directory_ / run / "metrics.jsonl");
+    return nlohmann::json::parse(in);
+  };
+  EXPECT_EQ(epoch(line_of("run")), 0);
+  EXPECT_GT(epoch(line_of("ssp")), 2 * kPass);
+}
+
+TEST_F(Simulated, ExchangeThatComputingHidesIsCountedBesideIt) {
+  Job job = job_of("allreduce:ring", "join", 2);
+  job.bucket_mb = 0.02;
+  const auto totals = simulate(job, fast_cluster(2));
+  for (const StepDivision& total : totals) {
+    EXPECT_GT(total.hidden_network, 0);
+    EXPECT_LE(total.hidden_network,
+              total[Part::forward] + total[Part::backward] + total[Part::update] + 1e-6);
+  }
+  const nlohmann::json exchange = json_of(job, "exchange.json");
+  ASSERT_GT(exchange.at("buckets").size(), 1U);
+  double before = 0;
+  for (const nlohmann::json& bucket : exchange.at("buckets")) {
+    EXPECT_GE(bucket.at("ready_s").get<double>(), before) << "buckets become final in order";
+    EXPECT_GT(bucket.at("arrived_s").get<double>(), bucket.at("ready_s").get<double>());
+    before = bucket.at("ready_s").get<double>();
+  }
+  EXPECT_EQ(exchange.at("buckets").front().at("last_layer"), "fc3");
+  EXPECT_EQ(exchange.at("buckets").back().at("first_layer"), "conv1");
+  EXPECT_GT(exchange.at("bytes_sent").get<int64_t>(), 0);
+}
+
+TEST_F(Distributed, KernelsAreCountedOncePerStep) {
+  Job job = small_job("run");
+  job.samples = 64;
+  train(job);
+  const nlohmann::json operators = json_of(job, "operators.json");
+  EXPECT_EQ(operators.at("network"), "lenet5");
+  EXPECT_EQ(operators.at("batch"), 16);
+  ASSERT_FALSE(operators.at("items").empty());
+  double seconds = 0;
+  for (const nlohmann::json& item : operators.at("items")) {
+    EXPECT_EQ(item.at("calls"), 8) << item;
+    EXPECT_GT(item.at("bytes").get<double>(), 0) << item;
+    seconds += item.at("seconds").get<double>();
+  }
+  const StepDivision total = total_of(divisions_of(job).at(0));
+  EXPECT_GT(seconds, 0);
+  EXPECT_LE(seconds, total[Part::forward] + total[Part::backward]);
+}
+
+TEST_F(Distributed, ATraceHasTheStepsThatWereAskedForOfEveryRank) {
+  Job job = small_job("run");
+  job.workers = 2;
+  job.trace = "steps=2..3";
+  train(job);
+  const trace::TraceContents trace =
+      trace::read_trace(std::filesystem::path(job.run) / "trace.json.gz");
+  EXPECT_EQ(trace.problem, "");
+  ASSERT_EQ(trace.ranks.size(), 2U);
+  for (const trace::RankEvents& rank : trace.ranks) {
+    std::vector<int64_t> steps;
+    std::map<std::string, int64_t> events;
+    for (const trace::TrackEvents& track : rank.tracks) {
+      events[track.name] += static_cast<int64_t>(track.events.size());
+      for (const trace::Event& event : track.events) {
+        const bool is_step = rank.names[event.name].text == "step" && event.arguments.size() == 1;
+        if (is_step) steps.push_back(event.arguments[0].value);
+      }
+    }
+    EXPECT_THAT(steps, testing::ElementsAre(2, 3));
+    for (const char* track : {"worker", "compute", "exchange"})
+      EXPECT_GT(events[track], 0) << track;
+  }
+}
+
+TEST(Trace, StepsAreAllOrARange) {
+  EXPECT_FALSE(parse_trace("none").any());
+  EXPECT_TRUE(parse_trace("all").contains(1));
+  EXPECT_TRUE(parse_trace("steps=7").contains(7));
+  EXPECT_FALSE(parse_trace("steps=7").contains(8));
+  EXPECT_TRUE(parse_trace("steps=100..110").contains(110));
+  EXPECT_FALSE(parse_trace("steps=100..110").contains(99));
+  for (const char* wrong :
+       {"", "steps", "steps=", "steps=0", "steps=5..4", "steps=1..x", "job.toml"}) {
+    EXPECT_THROW(parse_trace(wrong), RequestError) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace syrtos::train
