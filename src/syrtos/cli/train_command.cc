@@ -79,7 +79,7 @@ int run_train(TrainRequest request, Context context) {
   }
   train::ResolvedJob resolved =
       train::resolve(std::move(job), context.cpu, context.environment.cache_home);
-  know_machine(resolved, context);
+  know_expected(resolved, request, context);
   train::Trainer trainer(std::move(resolved));
   open_run(trainer, request);
   const auto page = show_page(request, trainer.directory().path());
@@ -91,7 +91,8 @@ int run_train(TrainRequest request, Context context) {
 
 }  // namespace
 
-void know_machine(train::ResolvedJob& job, const Context& context) {
+void know_expected(train::ResolvedJob& job, const TrainRequest& request, const Context& context) {
+  job.planned_step_s = request.planned_step;
   set_thread_count(static_cast<int>(job.job.threads));
   job.machine = train::machine_of(context.cpu, context.environment.cache_home);
 }

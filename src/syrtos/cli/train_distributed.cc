@@ -68,10 +68,11 @@ struct RankWork {
   std::unique_ptr<train::Trainer> trainer;  ///< none: a server
 };
 
-RankWork prepare(train::Job job, world::Rank rank, const Context& context) {
+RankWork prepare(const TrainRequest& request, train::Job job, world::Rank rank,
+                 const Context& context) {
   train::ResolvedJob resolved = resolve(std::move(job), context);
   set_thread_count(static_cast<int>(resolved.job.threads));
-  if (rank == 0) know_machine(resolved, context);
+  if (rank == 0) know_expected(resolved, request, context);
   RankWork work{
       train::team_of(resolved), resolved.strategy, train::optimizer_options(resolved.job), {}};
   if (rank < work.team.workers) {
@@ -222,7 +223,7 @@ int train_as_rank(const TrainRequest& request, train::Job job, const Context& co
   RankProcess self(request.join);
   const launch::Invitation& invitation = self.invitation();
   if (job.threads == 0) job.threads = invitation.cores;
-  RankWork work = prepare(std::move(job), invitation.rank, context);
+  RankWork work = prepare(request, std::move(job), invitation.rank, context);
   return self.run([&](world::TcpWorld& world, launch::Membership& membership) {
     Progress progress(request.json ? stderr : stdout, context.environment.colour,
                       request.json ? invitation.error_columns : invitation.output_columns);
@@ -249,7 +250,7 @@ int train_under_mpi(const TrainRequest& request, train::Job job, const Context& 
   std::optional<RankWork> work;
   std::string refused;
   try {
-    work.emplace(prepare(std::move(job), mpi.rank(), context));
+    work.emplace(prepare(request, std::move(job), mpi.rank(), context));
   } catch (const std::exception& error) {
     refused = error.what();
   }

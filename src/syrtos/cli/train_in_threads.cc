@@ -17,7 +17,7 @@ int train_in_threads(const TrainRequest& request, const train::ResolvedJob& job,
   if (!request.hosts.empty()) fail_not_one_process("--hosts");
   if (!request.launcher.empty()) fail_not_one_process("--launcher");
   train::ResolvedJob known = job;
-  know_machine(known, context);
+  know_expected(known, request, context);
   train::ThreadTeam team(known);
   open_run(team.first(), request);
   const auto page = show_page(request, team.first().directory().path());

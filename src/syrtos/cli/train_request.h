@@ -48,8 +48,9 @@ std::string to_text(const PlanTruth& truth);
 /// The job that the request describes.
 train::Job read_job(const TrainRequest& request);
 
-/// Worker 0's host, measured once and remembered: what kernels are compared with.
-void know_machine(train::ResolvedJob& job, const Context& context);
+/// What the run is compared with afterwards: the plan, and what worker 0's machine can do at best,
+/// which is measured once and remembered.
+void know_expected(train::ResolvedJob& job, const TrainRequest& request, const Context& context);
 
 /// Begins or goes on: worker 0's directory.
 void open_run(train::Trainer& trainer, const TrainRequest& request);

@@ -190,6 +190,7 @@ void Measures::write_exchange(const RunDirectory& directory) const {
   text["bytes_received"] = received;
   text["messages"] = messages;
   text["clock_error_s"] = error;
+  if (job_.planned_step_s > 0) text["plan"] = {{"step", job_.planned_step_s}};
   for (const auto& [stale, pushes] : team_.strategy().staleness()) {
     text["staleness"][std::to_string(stale)] = pushes;
   }

@@ -17,7 +17,8 @@
 
 namespace syrtos::train {
 
-/// What each worker measured beside training, and the files that worker 0 makes of it:
+/// What each worker measured beside training, and the files that worker 0 makes of it, of this
+/// process alone when a run goes on:
 ///   steps.csv      where the time of each worker's steps went (trace/division_log.h)
 ///   hosts.json     {"<host>": [samples]}: the curves of each host (trace/host_reading.h)
 ///   operators.json  how long worker 0's kernels took (operator_profile.h), and what the machine

@@ -75,14 +75,14 @@ const NetworkReplica::Plan& NetworkReplica::plan(NetworkProgram& program) {
     for (const std::span<float> sums : part.sums) stage.sums.push_back(floats(sums));
   }
   if (replay_) {
-    const std::vector<double> items = replay_->pass_of(program.batch()).items;
-    const size_t kernels = program.program().items().size();
+    const std::vector<double> measured = replay_->pass_of(program.batch()).items;
+    const std::vector<graph::Program::Item>& items = program.program().items();
     for (size_t i = 0; i < made.parts.size(); ++i) {
       graph::PhaseTimes& times = made.replayed.emplace_back();
       for (size_t item = made.parts[i].first; item < made.parts[i].last; ++item) {
-        const bool forward = program.program().items()[item].phase == graph::Phase::forward;
+        const bool forward = items[item].phase == graph::Phase::forward;
         (forward ? times.forward_s : times.backward_s) +=
-            seconds_of(items, item, item + 1, kernels);
+            seconds_of(measured, item, item + 1, items.size());
       }
       made.stages[i].seconds = times.forward_s + times.backward_s;
     }

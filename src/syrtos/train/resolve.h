@@ -52,6 +52,7 @@ struct ResolvedJob {
 
   strategy::Options strategy;
   TraceSteps trace;                ///< that are recorded event by event
+  double planned_step_s = 0;       ///< what a plan says of a step; 0: there was none
   std::optional<Machine> machine;  ///< what this host can do at best, if that is known
 
   nn::ModelOptions model_options(int64_t batch) const;
