@@ -167,7 +167,7 @@ class Planner {
     std::stable_sort(open.begin(), open.end(),
                      [](const Open& a, const Open& b) { return a.bound < b.bound; });
     constexpr double kFar = 1.5;
-    constexpr size_t kFew = 8;  // whoever asks for few wants to know them all
+    constexpr size_t kFew = 8;        // whoever asks for few wants to know them all
     constexpr double kLargest = 0.1;  // of all effort, for one candidate
     double best = plan_.alone.epoch_s;
     for (const auto& [candidate, bound] : open) {
@@ -250,6 +250,13 @@ class Planner {
       Curve curve{way, {plan_.alone}};
       for (const Prediction& prediction : plan_.ranked) {
         if (way_of(prediction.candidate) == way) curve.points.push_back(prediction);
+      }
+      for (const Candidate& candidate : all_candidates_) {  // that were not promising enough
+        const bool known = std::any_of(
+            curve.points.begin(), curve.points.end(),
+            [&](const Prediction& p) { return p.candidate.workers == candidate.workers; });
+        if (known || way_of(candidate) != way || stopped() || !take_effort(candidate, 1)) continue;
+        curve.points.push_back(predicted(candidate));
       }
       std::sort(curve.points.begin(), curve.points.end(),
                 [](const Prediction& a, const Prediction& b) {
