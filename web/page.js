@@ -37,6 +37,12 @@ function time(seconds) {
   if (s < 120) return three(seconds) + " s";
   return Math.floor(seconds / 60) + " min " + Math.round(seconds % 60) + " s";
 }
+function bytes(number) {
+  for (const [unit, name] of [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]]) {
+    if (number >= unit) return three(number / unit) + " " + name;
+  }
+  return number + " B";
+}
 const percent = (share) => (100 * share).toFixed(share < 0.0995 ? 1 : 0) + " %";
 const count = (number) => Math.round(number).toLocaleString("en");
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
@@ -326,7 +332,7 @@ function buckets() {
       make("div", {class: "bar", title: `ready at ${time(b.ready_s)}, there at ${time(b.arrived_s)}, exposed ${time(b.exposed_s)}`},
         make("span", {style: `width:${at(b.ready_s)}%`}), make("span", {class: "forward", style: `width:${at(hidden)}%`}),
         make("span", {class: "network", style: `width:${at(b.exposed_s)}%`})),
-      (b.bytes / 1e6).toFixed(b.bytes < 1e7 ? 1 : 0) + " MB");
+      bytes(b.bytes));
   })), make("div", {class: "legend"}, make("span", {}, make("i", {class: "forward"}), "on its way, hidden"),
     make("span", {}, make("i", {class: "network"}), "exposed"), make("span", {class: "quiet"}, `from 0 to ${time(end)} of a step`)));
 }

@@ -19,13 +19,12 @@ double wall_clock() {
 /// Readers see the old or the new one. Not brought to disk: after a crash nobody watches.
 void replace(const fs::path& directory, const json& state) {
   const fs::path beside = directory / "progress.json.part";
-  {
-    std::ofstream out(beside, std::ios::binary);
-    out << state.dump(-1, ' ', false, json::error_handler_t::replace) << '\n';
-    if (!out.flush()) return;
-  }
-  std::error_code ignored;
-  fs::rename(beside, directory / "progress.json", ignored);
+  std::error_code error;
+  std::ofstream out(beside, std::ios::binary);
+  out << state.dump(-1, ' ', false, json::error_handler_t::replace) << '\n';
+  out.close();
+  if (out) fs::rename(beside, directory / "progress.json", error);
+  if (!out || error) fs::remove(beside, error);
 }
 
 std::string without_colours(const std::string& text) {

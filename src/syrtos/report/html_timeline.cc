@@ -88,6 +88,22 @@ std::string part_of(const trace::NameTable::Entry& name) {
   return "other";
 }
 
+/// Computing on top, messages below.
+std::vector<const trace::TrackEvents*> in_order(const RankEvents& rank) {
+  const auto place = [](const trace::TrackEvents* track) {
+    const char* words[] = {"worker", "compute", "exchange", "loader"};
+    for (size_t i = 0; i < std::size(words); ++i) {
+      if (track->name.find(words[i]) != std::string::npos) return i;
+    }
+    return std::size(words);
+  };
+  std::vector<const trace::TrackEvents*> tracks;
+  for (const trace::TrackEvents& track : rank.tracks) tracks.push_back(&track);
+  std::stable_sort(tracks.begin(), tracks.end(),
+                   [&](const auto* a, const auto* b) { return place(a) < place(b); });
+  return tracks;
+}
+
 struct Drawn {
   const RankEvents* rank;
   const Event* event;
@@ -112,7 +128,8 @@ json timeline_json(const Run& run) {
   int64_t error = 0;
   for (const RankEvents& rank : run.trace->ranks) {
     error = std::max(error, rank.clock.error());
-    for (const trace::TrackEvents& track : rank.tracks) {
+    for (const trace::TrackEvents* in : in_order(rank)) {
+      const trace::TrackEvents& track = *in;
       if (lanes.size() == kMostLanes) break;
       const size_t lane = lanes.size();
       bool used = false;
