@@ -264,7 +264,9 @@ class Adviser {
             "fewer --threads so that cores are left for loading");
         break;
       case CauseKind::slow_rank:
-        saves(cause.seconds, "free or repair the slow host, so that it computes like the others");
+        saves(cause.seconds,
+              one_host() ? "ranks of one host compete for its cores: fewer --workers or --threads"
+                         : "free or repair the slow host, so that it computes like the others");
         break;
       case CauseKind::slow_link:
         saves(cause.seconds, "repair the slow link, so that it is like the others");
@@ -311,6 +313,12 @@ class Adviser {
     }
   }
 
+  bool one_host() const {
+    const std::vector<RankTime>& ranks = explanation_.ranks;
+    return std::all_of(ranks.begin(), ranks.end(), [&](const RankTime& rank) {
+      return !rank.host.empty() && rank.host == ranks.front().host;
+    });
+  }
   double all_s() const { return explanation_.cluster.step.sum(); }
   bool has_simulated() const {
     return std::any_of(explanation_.advice.begin(), explanation_.advice.end(),
