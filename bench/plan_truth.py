@@ -52,9 +52,9 @@ SETTINGS = {
         ("squeezenet", 4, (RING, ROUNDED, LOCAL, PS, OWN_ASYNC)),
         ("resnet18", 2, (RING, ROUNDED, LOCAL)))),
     "1gbit": Setting("2 to 8 hosts at 1 Gbit/s", 9, ("1gbit",), (
-        ("lenet5", 4, (RING, DOUBLING, TREE, PS, OWN)),
+        ("lenet5", 4, (RING, TREE, PS)),
         ("squeezenet", 8, (RING, DOUBLING, SPLIT, PS_SSP)),
-        ("googlenet", 4, (RING, OWN, PS, PS_BACKUP, SHARDED)),
+        ("resnet56v2", 4, (RING, OWN, PS, PS_BACKUP, SHARDED)),
         ("resnet18", 8, (RING, ROUNDED, LOCAL, OWN, OWN_ASYNC)),
         ("resnet50", 4, (RING, DOUBLING, ROUNDED, SHARDED, SHARDED_ASYNC, PS_ASYNC)),
         ("alexnet", 4, (RING, ROUNDED, LOCAL, OWN)),
@@ -65,7 +65,7 @@ SETTINGS = {
         ("resnet50", 4, (RING, ROUNDED, PS_ASYNC, OWN)),
         ("alexnet", 4, (RING, OWN, LOCAL)))),
     "mixed": Setting("4 hosts at 1 Gbit/s, one of them at 300 Mbit/s", 5, ("1gbit", "c=300mbit"), (
-        ("googlenet", 4, (RING, OWN, PS, PS_ASYNC, PS_BACKUP)),
+        ("resnet56v2", 4, (RING, OWN, PS, PS_ASYNC, PS_BACKUP)),
         ("resnet18", 4, (RING, ROUNDED, LOCAL, OWN_ASYNC)))),
     "real": Setting("2 hosts at 1 Gbit/s, really computing with one thread each", 2, ("1gbit",), (
         ("lenet5", 2, (RING, SPLIT, OWN)),

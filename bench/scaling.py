@@ -23,7 +23,7 @@ from train_step import (OUT, ROOT, as_markdown, as_text, machine, ms, note, numb
                         peers_python)
 
 INPUTS = {"lenet5": "3x32x32", "resnet18": "3x32x32", "resnet50": "3x32x32", "alexnet": "3x64x64",
-          "squeezenet": "3x64x64", "googlenet": "3x96x96"}
+          "squeezenet": "3x32x32", "resnet56v2": "3x32x32"}
 USUAL = "lenet5,resnet18,resnet50,alexnet"
 CLASSES = 10
 BATCH = 42
