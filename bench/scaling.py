@@ -7,6 +7,7 @@ for them while the real bytes cross. Standard library only.
 """
 
 import argparse
+import csv
 import dataclasses
 import json
 import os
@@ -29,8 +30,7 @@ CLASSES = 10
 BATCH = 42
 LINE = 125e6  # bytes per second
 SERVER_HOSTS = 2  # beside those of the workers
-BESIDE = ("evaluate", "checkpoint")  # parts of an epoch that are no part of its steps
-EPOCH_S = 3.0  # of an epoch; the first one warms up
+EPOCH_S = 4.0  # of a run, without its start and end
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,9 +150,10 @@ def train(network, way, workers, args, directory):
 
 
 def train_steps(network, way, workers, steps, args, directory, replay=True, threads=0):
-    """Seconds of a step in the second of two epochs."""
+    """Seconds of a step, of the slowest worker: without barriers some are ahead."""
+    steps = max(steps, 4)
     if way.sync.startswith("local"):
-        steps = (steps + 7) // 8 * 8
+        steps = max(32, (steps + 7) // 8 * 8)
     samples = steps * BATCH * (1 if way.sync == "split" else workers)
     hosts = Path(directory) / "hosts"
     names = host_names()[:workers + way.servers]
@@ -161,7 +162,7 @@ def train_steps(network, way, workers, steps, args, directory, replay=True, thre
     run = Path(directory) / "run"
     words = [args.syrtos, "train", "--network", network.name, "--input", INPUTS[network.name],
              "--classes", CLASSES, "--data", "random", "--samples", samples,
-             "--batch", BATCH, "--precision", "f32", "--epochs", 2, "--evaluate-every", 2,
+             "--batch", BATCH, "--precision", "f32", "--epochs", 1,
              "--optimizer", "momentum", "--run", run, "--workers", workers, "--json"]
     words += ["--replay", network.times_file] if replay else ["--threads", threads]
     if workers > 1:
@@ -169,13 +170,19 @@ def train_steps(network, way, workers, steps, args, directory, replay=True, thre
                   "--hosts", hosts, "--remote-shell", f"{CLUSTER} ssh"]
     try:
         call(words, cwd=directory, timeout=600)
-        lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+        with open(run / "steps.csv", newline="") as file:
+            records = list(csv.DictReader(file))
     finally:
         shutil.rmtree(run, ignore_errors=True)
-    # Without barriers some workers are ahead: the slowest one counts.
-    workers = [worker["seconds"] for worker in lines[1].get("workers", [])] or [lines[1]["seconds"]]
-    return max(sum(seconds[part] for part in seconds if part not in BESIDE)
-               for seconds in workers) / steps
+    return max(steady_step([r for r in records if r["rank"] == rank])
+               for rank in {r["rank"] for r in records})
+
+
+def steady_step(records):
+    """Seconds from one step's start to the next one's, once the first quarter has gone by."""
+    first, last = records[max(1, len(records) // 4)], records[-1]
+    return ((float(last["start"]) - float(first["start"]))
+            / (int(last["step"]) - int(first["step"])))
 
 
 def host_names():
