@@ -8,7 +8,8 @@ namespace syrtos::collective {
 Flight::Flight(world::World& world, size_t capacity)
     : world_(world),
       capacity_(capacity),
-      messages_(std::allocator<world::Message>().allocate(capacity)) {}
+      messages_(std::allocator<world::Message>().allocate(capacity)),
+      noticed_(capacity) {}
 
 Flight::~Flight() {
   clear();
@@ -28,18 +29,22 @@ void Flight::recv(world::Rank from, world::Tag tag, world::Target target) {
 }
 
 void Flight::clear() {
-  while (count_ > 0) messages_[--count_].~Message();
+  while (count_ > 0) {
+    messages_[--count_].~Message();
+    noticed_[count_] = false;
+  }
   started_ = false;
 }
 
-bool Flight::landed() const {
+bool Flight::landed() {
   if (count_ == 0) return true;
   if (!started_) return false;
   bool all = true;
   for (size_t i = 0; i < count_; ++i) {
     if (messages_[i].pending()) {
       all = false;
-    } else {
+    } else if (!noticed_[i]) {
+      noticed_[i] = true;
       messages_[i].await_resume();
     }
   }

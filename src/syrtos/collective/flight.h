@@ -2,6 +2,7 @@
 
 #include <coroutine>
 #include <memory>
+#include <vector>
 
 #include "syrtos/world/world.h"
 
@@ -23,7 +24,7 @@ class Flight {
   void clear();
 
   /// Throws what a message threw.
-  bool landed() const;
+  bool landed();
 
   bool await_ready() const { return false; }
   bool await_suspend(std::coroutine_handle<> handle);
@@ -33,6 +34,7 @@ class Flight {
   world::World& world_;
   const size_t capacity_;
   world::Message* const messages_;  // they cannot move, so their memory is reserved at once
+  std::vector<bool> noticed_;       // those that ended and were looked at
   size_t count_ = 0;
   bool started_ = false;
 };
