@@ -181,7 +181,8 @@ TEST_F(Download, an_error_page_is_no_file) {
 
 TEST_F(Download, redirections_come_to_an_end) {
   const Server server([](const std::string&) {
-    return std::string("HTTP/1.1 302 Found\r\nLocation: /again\r\nContent-Length: 0\r\n\r\n");
+    return std::string(
+        "HTTP/1.1 302 Found\r\nLocation: /again\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
   });
   EXPECT_THAT(refusal<RunError>([&] { fetch(server); }), HasSubstr("redirects"));
   EXPECT_LE(server.requests().size(), 7U);
