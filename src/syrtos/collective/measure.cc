@@ -51,28 +51,9 @@ world::Task<> exchange(world::World& world, world::Rank peer, world::Tag tag, By
   while (!flight.landed()) co_await flight;
 }
 
-/// Seconds until a small message arrives: half of its way there and back.
-world::Task<double> small_messages(world::World& world, world::Rank peer, world::Tag tag) {
-  std::vector<double> seconds;
-  uint64_t word = 0;
-  const world::Source source{&word, sizeof(word)};
-  const world::Target target{&word, sizeof(word)};
-  for (int i = 0; i < kWarmUps + kSmall; ++i) {
-    const double start = world.now();
-    if (world.rank() < peer) {
-      co_await world.send(peer, tag, source);
-      co_await world.recv(peer, tag, target);
-    } else {
-      co_await world.recv(peer, tag, target);
-      co_await world.send(peer, tag, source);
-    }
-    if (i >= kWarmUps) seconds.push_back((world.now() - start) / 2);
-  }
-  co_return median(std::move(seconds));
-}
-
 world::Task<LinkSpeed> measure_pair(world::World& world, world::Rank peer, world::Tag tag) {
-  const double latency = co_await small_messages(world, peer, tag);
+  std::vector<double> small = co_await small_messages(world, peer, tag, kWarmUps, kSmall);
+  const double latency = median(std::move(small));
   Bytes out(kLargeBytes);
   Bytes in(kLargeBytes);
   std::vector<double> seconds;
@@ -106,6 +87,26 @@ Bytes bytes_of(const LinkSpeed& speed) {
 }
 
 }  // namespace
+
+world::Task<std::vector<double>> small_messages(world::World& world, world::Rank peer,
+                                                world::Tag tag, int warm_ups, int count) {
+  std::vector<double> seconds;
+  uint64_t word = 0;
+  const world::Source source{&word, sizeof(word)};
+  const world::Target target{&word, sizeof(word)};
+  for (int i = 0; i < warm_ups + count; ++i) {
+    const double start = world.now();
+    if (world.rank() < peer) {
+      co_await world.send(peer, tag, source);
+      co_await world.recv(peer, tag, target);
+    } else {
+      co_await world.recv(peer, tag, target);
+      co_await world.send(peer, tag, source);
+    }
+    if (i >= warm_ups) seconds.push_back((world.now() - start) / 2);
+  }
+  co_return seconds;
+}
 
 world::Task<LinkSpeed> measure_link(world::World& world, const Group& group, world::Tag tag) {
   const int member = group.index_of(world.rank());

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "syrtos/collective/group.h"
 #include "syrtos/collective/predict.h"
 #include "syrtos/world/task.h"
@@ -12,5 +14,10 @@ namespace syrtos::collective {
 /// at 1 Gbit/s. With one member: kMemory.
 world::Task<LinkSpeed> measure_link(world::World& world, const Group& group,
                                     world::Tag tag = {world::Purpose::control, 0xffff});
+
+/// Seconds until each of `count` small messages arrives, after some that do not count: half of the
+/// way there and back. Both ranks call it.
+world::Task<std::vector<double>> small_messages(world::World& world, world::Rank peer,
+                                                world::Tag tag, int warm_ups, int count);
 
 }  // namespace syrtos::collective

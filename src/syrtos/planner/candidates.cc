@@ -149,21 +149,6 @@ std::string effect_of(const Candidate& candidate) {
   return "";
 }
 
-double computing_seconds(const Workload& workload, const ClusterProfile& cluster,
-                         const Candidate& candidate) {
-  const auto pass = workload.compute.pass_of(worker_batch(workload, candidate));
-  const bool updates = candidate.options.update == UpdateAt::worker;
-  const double seconds = pass.load_s + pass.seconds + (updates ? workload.compute.update_s : 0);
-  double slowest = cluster.hosts[0].speed;
-  int placed = 0;
-  for (const HostProfile& host : cluster.hosts) {
-    if (placed >= candidate.workers) break;
-    slowest = std::min(slowest, host.speed);
-    placed += host.slots;
-  }
-  return seconds / slowest;
-}
-
 double bound_seconds(const Workload& workload, const ClusterProfile& cluster,
                      const Candidate& candidate) {
   const double computing = computing_seconds(workload, cluster, candidate);

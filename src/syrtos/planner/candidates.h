@@ -31,10 +31,6 @@ std::string effect_of(const Candidate& candidate);
 double bound_seconds(const Workload& workload, const ClusterProfile& cluster,
                      const Candidate& candidate);
 
-/// Of the slowest worker: load, pass and its own updates.
-double computing_seconds(const Workload& workload, const ClusterProfile& cluster,
-                         const Candidate& candidate);
-
 /// Bytes that the largest rank needs; 0: not known.
 double memory_of(const Workload& workload, const Candidate& candidate);
 

@@ -40,6 +40,7 @@ class Planner {
     search();
     rank();
     left_ += options_.effort / 2;
+    if (options_.detailed > 0 && options_.space.bucket_mb == 0) try_buckets();
     std::map<Sync::Kind, int> seen;
     int detailed = 0;
     for (size_t i = 0; i < all_.size() && !stopped(); ++i) {
@@ -186,6 +187,26 @@ class Planner {
     }
   }
 
+  /// Other sizes of buckets than the chosen one, for the best way of each kind.
+  void try_buckets() {
+    std::map<Sync::Kind, Candidate> best;
+    for (const Prediction& prediction : all_) {
+      if (prediction.candidate.workers > 1) {
+        best.try_emplace(prediction.candidate.options.sync.kind, prediction.candidate);
+      }
+    }
+    for (auto& [kind, candidate] : best) {
+      for (const double megabytes : {0.5, 4.0, 25.0}) {
+        candidate.options.bucket_mb = megabytes;
+        if (stopped() || !take_effort(candidate, 1)) continue;
+        all_.push_back(predicted(candidate));
+        ++plan_.considered;
+        ++plan_.simulated;
+      }
+    }
+    rank();
+  }
+
   double score(const Prediction& prediction) const {
     if (options_.goal == Goal::cost) return prediction.cost();
     const bool wasteful = options_.goal == Goal::efficiency && prediction.efficiency() < kEfficient;
@@ -204,6 +225,7 @@ class Planner {
     }
     if (options.wire.kind != Wire::Kind::f32) points += 3;
     if (options.exchange.has_servers()) points += 1;
+    if (options.bucket_mb > 0) points += 1;
     return points;
   }
 
@@ -251,7 +273,8 @@ class Planner {
       for (const Prediction& prediction : plan_.ranked) {
         if (way_of(prediction.candidate) == way) curve.points.push_back(prediction);
       }
-      for (const Candidate& candidate : all_candidates_) {  // that were not promising enough
+      for (Candidate candidate : all_candidates_) {  // that were not promising enough
+        candidate.options.bucket_mb = curve.points.back().candidate.options.bucket_mb;
         const bool known = std::any_of(
             curve.points.begin(), curve.points.end(),
             [&](const Prediction& p) { return p.candidate.workers == candidate.workers; });

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "syrtos/collective/flight.h"
+#include "syrtos/collective/measure.h"
 #include "syrtos/world/started.h"
 
 namespace syrtos::planner {
@@ -83,21 +84,8 @@ Figure rate_of(std::vector<double> arrivals, size_t bytes, double begin, double 
 }  // namespace
 
 Task<Figure> ping_pong(World& world, Rank peer, Tag tag) {
-  std::vector<double> seconds;
-  uint64_t word = 0;
-  const world::Source source{&word, sizeof(word)};
-  const world::Target target{&word, sizeof(word)};
-  for (int i = 0; i < kWarmUps + kSmall; ++i) {
-    const double start = world.now();
-    if (world.rank() < peer) {
-      co_await world.send(peer, tag, source);
-      co_await world.recv(peer, tag, target);
-    } else {
-      co_await world.recv(peer, tag, target);
-      co_await world.send(peer, tag, source);
-    }
-    if (i >= kWarmUps) seconds.push_back((world.now() - start) / 2);
-  }
+  const std::vector<double> seconds =
+      co_await collective::small_messages(world, peer, tag, kWarmUps, kSmall);
   co_return Figure{median(seconds), relative_spread(seconds)};
 }
 

@@ -96,6 +96,22 @@ std::vector<int> placement(const ClusterProfile& cluster, int ranks) {
   return host_of_rank;
 }
 
+/// How many times as long each rank computes because it shares its host's cores with others.
+std::vector<double> slower_by_rank(const Workload& workload, const ClusterProfile& cluster,
+                                   const std::vector<int>& host_of_rank) {
+  std::vector<int> ranks(cluster.hosts.size());
+  for (const int host : host_of_rank) ++ranks[static_cast<size_t>(host)];
+  std::vector<double> slower;
+  for (const int host : host_of_rank) {
+    const double cores = cluster.hosts[static_cast<size_t>(host)].cores;
+    const double threads =
+        static_cast<double>(workload.compute.threads * ranks[static_cast<size_t>(host)]);
+    const bool shares = cores > 0 && !workload.replayed;
+    slower.push_back(shares ? std::max(1.0, threads / cores) : 1);
+  }
+  return slower;
+}
+
 /// Roughly normal, cut off at three standard deviations: the sum of twelve uniform ones.
 double slowness(uint64_t seed, int rank, int64_t step, double jitter) {
   if (jitter == 0) return 1;
@@ -152,14 +168,10 @@ Setting setting_of(const Workload& workload, const ClusterProfile& cluster,
   s.seed = seed;
   const int ranks = s.team.workers + s.team.servers;
   const std::vector<int> host_of_rank = placement(cluster, ranks);
+  s.slower = slower_by_rank(workload, cluster, host_of_rank);
   bool varies = false;
   for (const int host : host_of_rank) {
     const HostProfile& profile = cluster.hosts[static_cast<size_t>(host)];
-    const auto beside =
-        static_cast<double>(std::count(host_of_rank.begin(), host_of_rank.end(), host));
-    const auto threads = static_cast<double>(workload.compute.threads);
-    const bool shares = profile.cores > 0 && threads > 0 && !workload.replayed;
-    s.slower.push_back(shares ? std::max(1.0, threads * beside / profile.cores) : 1);
     const double jitter = std::hypot(profile.jitter, workload.compute.jitter);
     s.jitter.push_back(workload.replayed ? 0 : jitter);
     varies = varies || s.jitter.back() > 0;
@@ -236,20 +248,25 @@ Task<> serve(World& world, const Setting& setting) {
   co_await server.serve();
 }
 
-double computing_of(const Setting& setting) {
-  double most = 0;
-  const std::vector<int> hosts = placement(setting.cluster, setting.team.workers);
-  const bool updates = setting.options.update == strategy::UpdateAt::worker;
-  const double seconds = setting.pass.load_s + setting.pass.seconds +
-                         (updates ? setting.workload.compute.update_s : 0);
-  for (size_t rank = 0; rank < hosts.size(); ++rank) {
-    const double speed = setting.cluster.hosts[static_cast<size_t>(hosts[rank])].speed;
-    most = std::max(most, seconds * setting.slower[rank] / (setting.workload.replayed ? 1 : speed));
-  }
-  return most;
-}
-
 }  // namespace
+
+double computing_seconds(const Workload& workload, const ClusterProfile& cluster,
+                         const Candidate& candidate) {
+  const auto pass = workload.compute.pass_of(worker_batch(workload, candidate));
+  const bool updates = candidate.options.update == strategy::UpdateAt::worker;
+  const double seconds = pass.load_s + pass.seconds + (updates ? workload.compute.update_s : 0);
+  const std::vector<int> hosts = placement(cluster, candidate.workers + candidate.servers());
+  const std::vector<double> slower = slower_by_rank(workload, cluster, hosts);
+  std::vector<double> workers;
+  for (size_t rank = 0; rank < static_cast<size_t>(candidate.workers); ++rank) {
+    const double speed = cluster.hosts[static_cast<size_t>(hosts[rank])].speed;
+    workers.push_back(seconds * slower[rank] / (workload.replayed ? 1 : speed));
+  }
+  std::sort(workers.begin(), workers.end());
+  const Sync& sync = candidate.options.sync;
+  const auto left_out = sync.kind == Sync::Kind::backup ? static_cast<size_t>(sync.number) : 0;
+  return workers[workers.size() - 1 - std::min(left_out, workers.size() - 1)];
+}
 
 int64_t worker_batch(const Workload& workload, const Candidate& candidate) {
   if (candidate.options.sync.kind != Sync::Kind::split) return workload.batch;
@@ -297,7 +314,7 @@ StepCost simulate(const Workload& workload, const ClusterProfile& cluster,
                   const Candidate& candidate, uint64_t seed) {
   const Setting setting = setting_of(workload, cluster, candidate, seed);
   StepCost cost;
-  cost.computing = computing_of(setting);
+  cost.computing = computing_seconds(workload, cluster, candidate);
   world::SimCluster sim(sim_options(setting));
   std::vector<Marks> marks(static_cast<size_t>(setting.team.workers));
   const std::vector<std::exception_ptr> errors = sim.run([&](World& world) {

@@ -37,6 +37,10 @@ int64_t worker_batch(const Workload& workload, const Candidate& candidate);
 int64_t step_samples(const Workload& workload, const Candidate& candidate);
 int64_t steps_per_epoch(const Workload& workload, const Candidate& candidate);
 
+/// Load, pass and a worker's own updates, of the slowest worker that a step waits for.
+double computing_seconds(const Workload& workload, const ClusterProfile& cluster,
+                         const Candidate& candidate);
+
 /// What the simulated steps came to, per step, once they follow each other evenly. Seconds.
 struct StepCost {
   double seconds = 0;

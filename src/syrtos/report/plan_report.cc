@@ -63,8 +63,13 @@ std::string verdict(const Plan& plan, const std::string& command) {
                       "  {}\n",
                       same.candidate.workers, same.speed_up, command_of(same, command));
   }
-  text += fmt::format("The gain ends at {} worker{}: more make an epoch less than 5 % shorter.\n",
-                      plan.gain_ends_at, plan.gain_ends_at == 1 ? "" : "s");
+  text += plan.gain_ends_at == plan.fastest.back().candidate.workers
+              ? fmt::format("Up to {} workers, all that were tried, each more makes it faster.\n",
+                            plan.gain_ends_at)
+              : fmt::format(
+                    "The gain ends at {} worker{}: more make an epoch less than 5 % "
+                    "shorter.\n",
+                    plan.gain_ends_at, plan.gain_ends_at == 1 ? "" : "s");
   return text;
 }
 

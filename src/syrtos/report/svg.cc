@@ -3,33 +3,11 @@
 #include <iterator>
 
 #include "syrtos/report/layout.h"
+#include "syrtos/report/text.h"
 
 namespace syrtos::report {
 
 namespace {
-
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char letter : text) {
-    switch (letter) {
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '&':
-        result += "&amp;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += letter;
-    }
-  }
-  return result;
-}
 
 std::string number(double value) {
   std::string text = fmt::format("{:.1f}", value);

@@ -64,6 +64,29 @@ std::string replaced(const std::string& text, bool ascii) {
 std::string clean_text(const std::string& text) { return replaced(text, false); }
 std::string ascii_text(const std::string& text) { return replaced(text, true); }
 
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '&':
+        result += "&amp;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        result += c;
+    }
+  }
+  return result;
+}
+
 size_t length_of(const std::string& text) {
   size_t length = 0;
   each_character(text,

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // Texts of a chart come from anywhere: file names, networks, hosts. Lengths are in columns of a
@@ -13,6 +14,9 @@ namespace syrtos::report {
 std::string clean_text(const std::string& text);
 /// The same with '?' for what is not ASCII.
 std::string ascii_text(const std::string& text);
+
+/// For HTML and SVG, also within quotes.
+std::string escaped(std::string_view text);
 
 size_t length_of(const std::string& text);
 /// At most `most` columns; a text that was cut ends with dots.
