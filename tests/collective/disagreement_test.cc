@@ -17,8 +17,8 @@ using world::Started;
 using world::Task;
 using world::World;
 
-constexpr Algorithm kAlgorithms[] = {Algorithm::ring, Algorithm::halving_doubling, Algorithm::tree,
-                                     Algorithm::hierarchical};
+constexpr Algorithm kAlgorithms[] = {Algorithm::ring, Algorithm::halving_doubling,
+                                     Algorithm::doubling, Algorithm::tree, Algorithm::hierarchical};
 
 std::string text_of(const std::exception_ptr& error) {
   if (!error) return "";

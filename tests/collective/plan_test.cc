@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <bit>
+
 #include "tests/collective/simulation.h"
 
 namespace syrtos::collective {
@@ -46,14 +48,19 @@ void expect_all_reduce(Algorithm algorithm, const Group& group, size_t elements)
   const Words sum = sum_of_words(n, elements);
   for (int member = 0; member < n; ++member) EXPECT_EQ(simulation.values()[member], sum);
   if (n == 1) return;
-  std::vector<std::pair<size_t, uint64_t>> each_once;
-  for (size_t i = 0; i < elements; ++i) each_once.emplace_back(i, sum[i]);
-  EXPECT_EQ(simulation.settled(), each_once);
+  // Each sum is complete at one member first; doubling makes it at all that swap.
+  const int at = algorithm == Algorithm::doubling ? int(std::bit_floor(unsigned(n))) : 1;
+  std::vector<std::pair<size_t, uint64_t>> expected;
+  for (size_t i = 0; i < elements; ++i) {
+    for (int member = 0; member < at; ++member) expected.emplace_back(i, sum[i]);
+  }
+  EXPECT_EQ(simulation.settled(), expected);
 }
 
 TEST(AllReducePlan, SumsEveryElementOnceOnEveryMemberAndCostsWhatTheFormulaSays) {
   for (const Algorithm algorithm :
-       {Algorithm::ring, Algorithm::halving_doubling, Algorithm::tree, Algorithm::hierarchical}) {
+       {Algorithm::ring, Algorithm::halving_doubling, Algorithm::doubling, Algorithm::tree,
+        Algorithm::hierarchical}) {
     for (int n = 1; n <= kMostMembers; ++n) {
       for (const size_t elements : awkward_sizes(n))
         expect_all_reduce(algorithm, flat(n), elements);
@@ -93,6 +100,8 @@ TEST(AllReducePlan, RingAndHalvingDoublingSendTheLeastBytesThatArePossible) {
     EXPECT_EQ(cost_all_reduce(algorithm, 0, flat(17), 1024).rounds, 10U);
   }
   EXPECT_EQ(cost_all_reduce(Algorithm::ring, 0, flat(16), 1024).rounds, 30U);
+  EXPECT_EQ(cost_all_reduce(Algorithm::doubling, 0, flat(16), 1024).rounds, 4U);
+  EXPECT_EQ(cost_all_reduce(Algorithm::doubling, 0, flat(17), 1024).rounds, 6U);
 }
 
 TEST(AllReducePlan, AHostSendsTheBufferToOthersOnlyAsOftenAsItMust) {

@@ -7,8 +7,8 @@
 namespace syrtos::collective {
 namespace {
 
-constexpr Algorithm kAlgorithms[] = {Algorithm::ring, Algorithm::halving_doubling, Algorithm::tree,
-                                     Algorithm::hierarchical};
+constexpr Algorithm kAlgorithms[] = {Algorithm::ring, Algorithm::halving_doubling,
+                                     Algorithm::doubling, Algorithm::tree, Algorithm::hierarchical};
 constexpr LinkSpeed kLink{1e-4, 1e8};
 
 TEST(PredictedSeconds, FollowTheTextbookWithOneRankPerHost) {
@@ -19,6 +19,7 @@ TEST(PredictedSeconds, FollowTheTextbookWithOneRankPerHost) {
   EXPECT_DOUBLE_EQ(predicted_seconds(Algorithm::halving_doubling, 5, 5, 1'000'000, kLink),
                    6 * 1e-4 + 2 * 0.8 * mb);
   EXPECT_DOUBLE_EQ(predicted_seconds(Algorithm::tree, 5, 5, 1'000'000, kLink), 6 * (1e-4 + mb));
+  EXPECT_DOUBLE_EQ(predicted_seconds(Algorithm::doubling, 5, 5, 1'000'000, kLink), 4 * (1e-4 + mb));
   EXPECT_EQ(predicted_seconds(Algorithm::ring, 1, 1, 1'000'000, kLink), 0);
   EXPECT_EQ(predicted_seconds(Algorithm::tree, 4, 4, 0, kLink), 0);
 }
@@ -67,8 +68,8 @@ TEST(Choose, TakesTheCheapestByTheFormulaOrARingThatTakesATenthLonger) {
 }
 
 TEST(Choose, FewRoundsForSmallBuffersAndFewBytesForLargeOnes) {
-  EXPECT_EQ(choose(6, 6, 1024, kEthernet), Algorithm::halving_doubling);
-  EXPECT_EQ(choose(8, 2, 1024, kEthernet), Algorithm::tree);
+  EXPECT_EQ(choose(6, 6, 1024, kEthernet), Algorithm::doubling);
+  EXPECT_EQ(choose(8, 2, 1024, kEthernet), Algorithm::doubling);
   EXPECT_EQ(choose(6, 6, 100 << 20, kEthernet), Algorithm::ring);
   EXPECT_EQ(choose(8, 8, 100 << 20, kEthernet), Algorithm::ring);
   EXPECT_EQ(choose(8, 8, 64 << 10, kEthernet), Algorithm::halving_doubling);
@@ -77,14 +78,15 @@ TEST(Choose, FewRoundsForSmallBuffersAndFewBytesForLargeOnes) {
 
 TEST(Choose, IsWhatAnAllReduceDoes) {
   const Group group = Group::on_hosts({0, 1, 2, 3, 4, 5});
-  EXPECT_EQ(algorithm_of({}, group, 256), Algorithm::halving_doubling);
+  EXPECT_EQ(algorithm_of({}, group, 256), Algorithm::doubling);
   EXPECT_EQ(algorithm_of({.algorithm = Algorithm::tree}, group, 25 << 20), Algorithm::tree);
   const LinkSpeed no_latency{0, 1e8};
   EXPECT_EQ(algorithm_of({.link = no_latency}, group, 256), Algorithm::ring);
 }
 
 TEST(Algorithm, IsParsedFromItsName) {
-  for (const char* name : {"auto", "ring", "halving-doubling", "tree", "hierarchical", "mpi"}) {
+  for (const char* name :
+       {"auto", "ring", "halving-doubling", "doubling", "tree", "hierarchical", "mpi"}) {
     EXPECT_STREQ(to_string(parse_algorithm(name)), name);
   }
   EXPECT_THROW(parse_algorithm("rings"), RequestError);

@@ -17,8 +17,8 @@ using world::LocalCluster;
 using world::Task;
 using world::World;
 
-constexpr Algorithm kAlgorithms[] = {Algorithm::ring, Algorithm::halving_doubling, Algorithm::tree,
-                                     Algorithm::hierarchical};
+constexpr Algorithm kAlgorithms[] = {Algorithm::ring, Algorithm::halving_doubling,
+                                     Algorithm::doubling, Algorithm::tree, Algorithm::hierarchical};
 
 /// Not representable exactly: every order of summation gives other bits.
 float value_of(int member, size_t element) {
@@ -134,7 +134,7 @@ Task<> reduce_buckets(World& world, const Group& group, std::vector<std::vector<
   for (size_t bucket = 0; bucket < buckets.size(); ++bucket) {
     // Begun in another order on each rank.
     const size_t at = (bucket + static_cast<size_t>(world.rank())) % buckets.size();
-    Exchange exchange{.algorithm = kAlgorithms[at % 4], .slices = at % 3 == 0 ? 2 : 1};
+    Exchange exchange{.algorithm = kAlgorithms[at % 5], .slices = at % 3 == 0 ? 2 : 1};
     exchange.tag.item = static_cast<uint16_t>(at);
     exchange.tag.round = 5;
     exchange.priority = static_cast<int>(at);

@@ -33,16 +33,20 @@ TEST(SimulatedAllReduce, TakesThePredictedTimeWithOneRankPerHost) {
   for (const int n : {2, 3, 4, 5, 8, 12, 16}) {
     for (const size_t bytes : {size_t{960}, size_t{960'000}, size_t{96'000'000}}) {
       for (const Algorithm algorithm :
-           {Algorithm::ring, Algorithm::halving_doubling, Algorithm::tree}) {
+           {Algorithm::ring, Algorithm::halving_doubling, Algorithm::doubling, Algorithm::tree}) {
         const double seconds =
             simulated_seconds(world::uniform_cluster(n, kLink.bytes_per_s, kLink.latency_s),
                               bytes / 4, {.algorithm = algorithm, .slices = 1});
         const double predicted = predicted_seconds(algorithm, n, n, bytes, kLink);
-        // A tree that is not full has members that wait for nobody: it can be faster.
-        const bool early = algorithm == Algorithm::tree && (n & (n - 1)) != 0;
-        EXPECT_LE(seconds, 1.001 * predicted) << to_string(algorithm) << " " << n << " " << bytes;
-        EXPECT_GE(seconds, (early ? 0.5 : 0.999) * predicted)
-            << to_string(algorithm) << " " << n << " " << bytes;
+        // Where n is no power of two some wait for nobody: a tree can be faster, and with doubling
+        // their first messages arrive beside those of the others.
+        const bool uneven = (n & (n - 1)) != 0;
+        const double least = uneven && algorithm == Algorithm::tree       ? 0.5
+                             : uneven && algorithm == Algorithm::doubling ? 0.7
+                                                                          : 0.999;
+        const double most = uneven && algorithm == Algorithm::doubling ? 1.4 : 1.001;
+        EXPECT_LE(seconds, most * predicted) << to_string(algorithm) << " " << n << " " << bytes;
+        EXPECT_GE(seconds, least * predicted) << to_string(algorithm) << " " << n << " " << bytes;
       }
     }
   }

@@ -46,7 +46,7 @@ inline Cost counted(const Plan& plan, size_t element_bytes = 1) {
   cost.rounds = plan.rounds.size();
   for (const Round& round : plan.rounds) {
     for (const Transfer& transfer : round.transfers) {
-      if (transfer.kind != Transfer::Kind::send) continue;
+      if (!transfer.sends()) continue;
       cost.messages_sent += 1;
       cost.bytes_sent += transfer.count * element_bytes;
     }
@@ -95,6 +95,7 @@ class Simulation {
   struct End {
     size_t member;
     const Transfer* transfer;
+    Words sent;  // as it was before the round, of those that swap
   };
   using Lane = std::pair<size_t, size_t>;  // from, to
 
@@ -132,31 +133,33 @@ class Simulation {
 
   void post(size_t member, const Transfer& transfer) {
     const auto peer = static_cast<size_t>(transfer.peer);
-    if (transfer.kind == Transfer::Kind::send) {
-      meet({member, peer}, sends_, recvs_, {member, &transfer});
-    } else {
-      meet({peer, member}, recvs_, sends_, {member, &transfer});
+    if (transfer.kind == Transfer::Kind::swap) ++at_[member].open;  // it is two messages
+    if (transfer.sends()) {
+      const auto first = values_[member].begin() + static_cast<ptrdiff_t>(transfer.first);
+      Words sent;
+      if (transfer.receives()) sent.assign(first, first + static_cast<ptrdiff_t>(transfer.count));
+      meet({member, peer}, true, {member, &transfer, std::move(sent)});
     }
+    if (transfer.receives()) meet({peer, member}, false, {member, &transfer, {}});
   }
 
-  void meet(Lane lane, std::map<Lane, std::deque<End>>& mine,
-            std::map<Lane, std::deque<End>>& others, End end) {
-    auto& waiting = others[lane];
-    if (waiting.empty()) return mine[lane].push_back(end);
+  void meet(Lane lane, bool sends, const End& end) {
+    auto& waiting = (sends ? recvs_ : sends_)[lane];
+    if (waiting.empty()) return (sends ? sends_ : recvs_)[lane].push_back(end);
     const End other = waiting.front();
     waiting.pop_front();
-    const bool sends = end.transfer->kind == Transfer::Kind::send;
     cross(sends ? end : other, sends ? other : end);
   }
 
-  void cross(End send, End recv) {
+  void cross(const End& send, const End& recv) {
     if (send.transfer->count != recv.transfer->count) error_ = "a message of another size";
     if (send.transfer->first != recv.transfer->first) error_ = "a message of other elements";
     if (!error_.empty()) return;
     for (size_t i = 0; i < send.transfer->count; ++i) {
-      const uint64_t sent = values_[send.member][send.transfer->first + i];
+      const uint64_t sent =
+          send.sent.empty() ? values_[send.member][send.transfer->first + i] : send.sent[i];
       uint64_t& there = values_[recv.member][recv.transfer->first + i];
-      there = recv.transfer->kind == Transfer::Kind::reduce ? there + sent : sent;
+      there = recv.transfer->kind == Transfer::Kind::receive ? sent : there + sent;
     }
     --at_[send.member].open;
     --at_[recv.member].open;

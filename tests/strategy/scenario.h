@@ -88,9 +88,10 @@ inline optim::OptimizerOptions random_optimizer(Dice& dice) {
 /// Whatever can be said, also what makes no sense.
 inline Options random_options(Dice& dice) {
   Options options;
-  options.exchange = parse_exchange(dice.pick<std::string>(
-      {"allreduce", "allreduce:ring", "allreduce:halving-doubling", "allreduce:tree",
-       "allreduce:hierarchical", "ps", "ps", "ps-sharded:2", "ps-sharded:3", "ps-colocated"}));
+  options.exchange = parse_exchange(
+      dice.pick<std::string>({"allreduce", "allreduce:ring", "allreduce:halving-doubling",
+                              "allreduce:doubling", "allreduce:tree", "allreduce:hierarchical",
+                              "ps", "ps", "ps-sharded:2", "ps-sharded:3", "ps-colocated"}));
   options.sync =
       parse_sync(dice.pick<std::string>({"join", "join", "split", "async", "ssp:0", "ssp:1",
                                          "ssp:3", "backup:1", "backup:2", "local:1", "local:3"}));

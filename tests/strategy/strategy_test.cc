@@ -174,9 +174,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{1, "allreduce", "auto", 0}, Case{2, "allreduce:ring", "auto", 0},
         Case{3, "allreduce:ring", "auto", 0}, Case{4, "allreduce:halving-doubling", "auto", 0},
         Case{5, "allreduce:halving-doubling", "auto", 0}, Case{4, "allreduce:tree", "auto", 0},
-        Case{4, "allreduce:hierarchical", "auto", 0}, Case{3, "allreduce", "auto", 0},
-        Case{1, "ps", "server", 0}, Case{3, "ps", "server", 0}, Case{3, "ps", "worker", 0},
-        Case{4, "ps", "server", 1}, Case{4, "ps", "worker", 2},
+        Case{5, "allreduce:doubling", "auto", 0}, Case{4, "allreduce:hierarchical", "auto", 0},
+        Case{3, "allreduce", "auto", 0}, Case{1, "ps", "server", 0}, Case{3, "ps", "server", 0},
+        Case{3, "ps", "worker", 0}, Case{4, "ps", "server", 1}, Case{4, "ps", "worker", 2},
         Case{3, "ps-sharded:2", "server", 0}, Case{4, "ps-sharded:3", "worker", 0},
         Case{4, "ps-sharded:3", "server", 1}, Case{3, "ps-colocated", "server", 0},
         Case{4, "ps-colocated", "worker", 0}, Case{2, "ps-colocated", "server", 1}));

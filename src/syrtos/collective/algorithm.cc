@@ -7,7 +7,7 @@ namespace syrtos::collective {
 namespace {
 
 constexpr Algorithm kAlgorithms[] = {
-    Algorithm::automatic, Algorithm::ring,         Algorithm::halving_doubling,
+    Algorithm::automatic, Algorithm::ring,         Algorithm::halving_doubling, Algorithm::doubling,
     Algorithm::tree,      Algorithm::hierarchical, Algorithm::native,
 };
 
@@ -21,6 +21,8 @@ const char* to_string(Algorithm algorithm) {
       return "ring";
     case Algorithm::halving_doubling:
       return "halving-doubling";
+    case Algorithm::doubling:
+      return "doubling";
     case Algorithm::tree:
       return "tree";
     case Algorithm::hierarchical:
@@ -36,7 +38,8 @@ Algorithm parse_algorithm(std::string_view name) {
     if (name == to_string(algorithm)) return algorithm;
   }
   fail_request(
-      "unknown all-reduce '{}': expected auto, ring, halving-doubling, tree, hierarchical or mpi",
+      "unknown all-reduce '{}': expected auto, ring, halving-doubling, doubling, tree, "
+      "hierarchical or mpi",
       name);
 }
 

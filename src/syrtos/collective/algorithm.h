@@ -10,6 +10,7 @@ enum class Algorithm {
   automatic,  ///< the cheapest by predicted_seconds
   ring,
   halving_doubling,
+  doubling,
   tree,
   hierarchical,
   native,  ///< the world's own
@@ -18,7 +19,7 @@ enum class Algorithm {
 /// What travels; sums are always made in f32.
 enum class Wire { f32, bf16 };
 
-/// "auto", "ring", "halving-doubling", "tree", "hierarchical", "mpi".
+/// "auto", "ring", "halving-doubling", "doubling", "tree", "hierarchical", "mpi".
 const char* to_string(Algorithm algorithm);
 Algorithm parse_algorithm(std::string_view name);
 

@@ -41,7 +41,7 @@ void check_native(const world::World& world, const Group& group, const Exchange&
   if (!world.has_all_reduce()) {
     fail_request(
         "this world has no all-reduce of its own, which mpi asks for: choose auto, ring, "
-        "halving-doubling, tree or hierarchical, or run under mpirun");
+        "halving-doubling, doubling, tree or hierarchical, or run under mpirun");
   }
   if (exchange.wire != Wire::f32) {
     fail_request("MPI's own all-reduce sends f32, not {}: choose another all-reduce for it",

@@ -39,7 +39,7 @@ struct Exchange {
   /// What automatic reckons with; the same on all members.
   LinkSpeed link = kEthernet;
   LinkSpeed within = kMemory;
-  Scratch* scratch = nullptr;  ///< for bf16; without one each call makes its own
+  Scratch* scratch = nullptr;  ///< for what is copied; without one each call makes its own
 };
 
 constexpr int kMaxSlices = 16;

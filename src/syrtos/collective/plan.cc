@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "syrtos/collective/doubling.h"
 #include "syrtos/collective/halving_doubling.h"
 #include "syrtos/collective/hierarchical.h"
 #include "syrtos/collective/ring.h"
@@ -60,6 +61,8 @@ Plan plan_all_reduce(Algorithm algorithm, int member, const Group& group, size_t
       return ring_all_reduce(member, group.size(), elements);
     case Algorithm::halving_doubling:
       return halving_doubling_all_reduce(member, group.size(), elements);
+    case Algorithm::doubling:
+      return doubling_all_reduce(member, group.size(), elements);
     case Algorithm::tree:
       return tree_all_reduce(member, group.size(), elements);
     case Algorithm::hierarchical:
@@ -81,6 +84,9 @@ Cost cost_all_reduce(Algorithm algorithm, int member, const Group& group, size_t
       break;
     case Algorithm::halving_doubling:
       cost = halving_doubling_all_reduce_cost(member, group.size(), elements);
+      break;
+    case Algorithm::doubling:
+      cost = doubling_all_reduce_cost(member, group.size(), elements);
       break;
     case Algorithm::tree:
       cost = tree_all_reduce_cost(member, group.size(), elements);

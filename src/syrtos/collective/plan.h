@@ -44,11 +44,14 @@ struct Transfer {
     send,
     receive,
     reduce,  ///< received and added to what is there
+    swap,    ///< sent as it was before the round, and what the peer swaps is added: two messages
   };
   Kind kind;
   int peer;  ///< a member of the group
   size_t first;
   size_t count;
+  bool sends() const { return kind == Kind::send || kind == Kind::swap; }
+  bool receives() const { return kind != Kind::send; }
   bool operator==(const Transfer&) const = default;
 };
 
@@ -67,6 +70,7 @@ struct Round {
   void send(int peer, Range range) { add(Transfer::Kind::send, peer, range); }
   void receive(int peer, Range range) { add(Transfer::Kind::receive, peer, range); }
   void reduce(int peer, Range range) { add(Transfer::Kind::reduce, peer, range); }
+  void swap(int peer, Range range) { add(Transfer::Kind::swap, peer, range); }
 };
 
 /// What one member does. Members that have nothing to do in a round of the others have an empty

@@ -40,6 +40,19 @@ double halving_doubling(const Cluster& cluster, double bytes) {
   return seconds;
 }
 
+/// Partners nearer than the ranks of a host are within it; of the others all share its link.
+double doubling(const Cluster& cluster, double bytes) {
+  const auto across = [&](int senders) {
+    return crossing(cluster.between, bytes * std::min(senders, cluster.most()));
+  };
+  const auto p = static_cast<int>(std::bit_floor(static_cast<unsigned>(cluster.ranks)));
+  double seconds = p < cluster.ranks ? 2 * across(cluster.ranks - p) : 0;
+  for (int d = 1; d < p; d *= 2) {
+    seconds += d < cluster.most() ? crossing(cluster.within, bytes) : across(cluster.ranks);
+  }
+  return seconds;
+}
+
 double tree(const Cluster& cluster, double bytes) {
   double seconds = 0;
   for (int d = 1; d < cluster.ranks; d *= 2) {
@@ -70,6 +83,8 @@ double predicted_seconds(Algorithm algorithm, int ranks, int hosts, size_t bytes
       return ring(ranks, link, size);
     case Algorithm::halving_doubling:
       return halving_doubling(cluster, size);
+    case Algorithm::doubling:
+      return doubling(cluster, size);
     case Algorithm::tree:
       return tree(cluster, size);
     case Algorithm::hierarchical:
@@ -89,8 +104,8 @@ Algorithm choose(int ranks, int hosts, size_t bytes, LinkSpeed link, LinkSpeed w
   constexpr double kChangingPartners = 1.1;
   Algorithm best = Algorithm::ring;
   double least = predicted_seconds(best, ranks, hosts, bytes, link, within);
-  for (const Algorithm other :
-       {Algorithm::halving_doubling, Algorithm::tree, Algorithm::hierarchical}) {
+  for (const Algorithm other : {Algorithm::halving_doubling, Algorithm::doubling, Algorithm::tree,
+                                Algorithm::hierarchical}) {
     const double seconds =
         kChangingPartners * predicted_seconds(other, ranks, hosts, bytes, link, within);
     // What differs by rounding alone is equal, and then the simpler one comes first.

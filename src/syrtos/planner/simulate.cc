@@ -196,7 +196,7 @@ Setting setting_of(const Workload& workload, const ClusterProfile& cluster,
 /// The sums of a step's losses, which cross while the next step computes.
 Task<> share(World& world, const collective::Group& workers, uint32_t round) {
   collective::Exchange exchange;
-  exchange.algorithm = collective::Algorithm::tree;
+  exchange.algorithm = collective::Algorithm::doubling;
   exchange.tag = {world::Purpose::reduce, 0, round};
   exchange.priority = 1 << 20;
   co_await collective::all_reduce(world, workers, Floats{nullptr, 4}, exchange);

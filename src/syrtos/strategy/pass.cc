@@ -9,7 +9,7 @@ namespace {
 Task<> add_up(World& world, const collective::Group& workers, Floats sums, int64_t step) {
   collective::Exchange exchange;
   exchange.tag = {world::Purpose::statistics, 0, static_cast<uint32_t>(step)};
-  exchange.algorithm = collective::Algorithm::tree;  // small, and computing waits for it
+  exchange.algorithm = collective::Algorithm::doubling;  // small, and computing waits for it
   exchange.priority = 1 << 20;
   co_await collective::all_reduce(world, workers, sums, exchange);
 }

@@ -64,8 +64,8 @@ const std::vector<JobField>& job_fields() {
       {"distribute.workers", "--workers",
        "that train together: processes, or threads with --exchange shared", &Job::workers},
       {"distribute.exchange", "--exchange",
-       "allreduce[:ring|halving-doubling|tree|hierarchical|mpi], ps, ps-sharded:K, ps-colocated, "
-       "shared",
+       "allreduce[:ring|halving-doubling|doubling|tree|hierarchical|mpi], ps, ps-sharded:K, "
+       "ps-colocated, shared",
        &Job::exchange},
       {"distribute.sync", "--sync", "join, split, async, ssp:S, backup:B or local:H", &Job::sync},
       {"distribute.wire", "--wire", "what travels: f32, bf16 or threshold:T", &Job::wire},

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "syrtos/collective/plan.h"
+
+namespace syrtos::collective {
+
+Plan doubling_all_reduce(int member, int members, size_t elements);
+/// Counts elements as bytes.
+Cost doubling_all_reduce_cost(int member, int members, size_t elements);
+
+}  // namespace syrtos::collective
