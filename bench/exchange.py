@@ -26,7 +26,7 @@ from train_step import (OUT, ROOT, as_markdown, as_text, machine, note, number, 
 
 HOSTS = "abcd"
 SIZES = [4**i << 10 for i in range(10)]  # 1 KB to 256 MB
-BATCH_S = 0.1  # the length of a timed batch of calls
+BATCH_S = 0.1  # how long calls are repeated, at most
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,15 +132,18 @@ def measure_setting(name, args):
     with tempfile.TemporaryDirectory(prefix="exchange-") as directory:
         sides = {p: start(p, setting, args, directory) for p in dict.fromkeys(s[1] for s in wanted)}
         for bytes_ in args.bytes:
-            calls = {}
+            calls, batches = {}, {}
             for column, side, algorithm in wanted:  # to warm up, and to see how long a call takes
                 once = ask(sides[side], bytes_, 2 if bytes_ < 64 << 20 else 1, 1, algorithm)
-                calls[column] = max(1, min(most_calls, int(BATCH_S / once["seconds"][0])))
+                call_s = once["seconds"][0]
+                calls[column] = max(1, min(most_calls, int(BATCH_S / call_s)))
+                # Ranks that just woke up may share a core for some milliseconds: go on for longer.
+                batches[column] = 1 if calls[column] == 1 and bytes_ >= 64 << 20 else \
+                    max(5, min(100, int(BATCH_S / (calls[column] * call_s))))
             for round_ in range(args.rounds):
                 turn = wanted if round_ % 2 == 0 else wanted[::-1]
                 for column, side, algorithm in turn:
-                    few = calls[column] == 1 and bytes_ >= 64 << 20
-                    answer = ask(sides[side], bytes_, calls[column], 1 if few else 5, algorithm)
+                    answer = ask(sides[side], bytes_, calls[column], batches[column], algorithm)
                     results.setdefault((column, bytes_), []).append(answer)
             said = ", ".join(f"{c} {microseconds(median_seconds(results[c, bytes_]))}"
                              for c, _, _ in wanted)

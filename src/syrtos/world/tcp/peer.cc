@@ -10,7 +10,7 @@ namespace syrtos::world::tcp {
 namespace {
 
 constexpr size_t kOfferedFrom = 64 * 1024;  // bytes: below, copying twice is cheaper
-constexpr size_t kScratchBytes = 64 * 1024;
+constexpr size_t kScratchBytes = 256 * 1024;
 constexpr size_t kTurn = 1024 * 1024;
 
 }  // namespace
