@@ -163,7 +163,8 @@ Setting setting_of(const Workload& workload, const ClusterProfile& cluster,
   s.options.update_s_per_element =
       workload.compute.update_s / static_cast<double>(workload.compute.elements());
   s.layout.tensors = segments_of(workload.compute);
-  s.layout.buckets = strategy::plan_buckets(s.layout.tensors, bucket_bytes(cluster, candidate));
+  s.layout.buckets =
+      strategy::plan_buckets(s.layout.tensors, bucket_bytes(workload, cluster, candidate));
   s.pass = workload.compute.pass_of(worker_batch(workload, candidate));
   s.seed = seed;
   const int ranks = s.team.workers + s.team.servers;
@@ -302,12 +303,14 @@ collective::LinkSpeed link_of(const ClusterProfile& cluster, int ranks) {
   return link;
 }
 
-size_t bucket_bytes(const ClusterProfile& cluster, const Candidate& candidate) {
+size_t bucket_bytes(const Workload& workload, const ClusterProfile& cluster,
+                    const Candidate& candidate) {
   if (candidate.options.bucket_mb > 0) {
     return static_cast<size_t>(candidate.options.bucket_mb * 1e6);
   }
   const collective::LinkSpeed link = link_of(cluster, candidate.workers);
-  return strategy::bucket_bytes(link.latency_s, link.bytes_per_s, candidate.workers);
+  return strategy::bucket_bytes(link.latency_s, link.bytes_per_s, candidate.workers,
+                                workload.compute.elements() * sizeof(float));
 }
 
 StepCost simulate(const Workload& workload, const ClusterProfile& cluster,

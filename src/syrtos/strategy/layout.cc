@@ -1,6 +1,7 @@
 #include "syrtos/strategy/layout.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "syrtos/base/error.h"
 
@@ -42,10 +43,18 @@ std::vector<optim::Segment> segments_in(const Layout& layout, size_t first, size
   return optim::merged(inside);
 }
 
-size_t bucket_bytes(double latency_s, double bytes_per_s, int ranks) {
-  const double rounds = 2.0 * std::max(1, ranks - 1);
-  const double bytes = 20 * rounds * latency_s * bytes_per_s;
-  return static_cast<size_t>(std::clamp(bytes, 1e6, 32e6));
+size_t bucket_bytes(double latency_s, double bytes_per_s, int ranks, size_t network_bytes) {
+  constexpr double kLeast = 16e3;  // below, a message is latency alone
+  const double rounds_of_ring = 2.0 * std::max(1, ranks - 1);
+  const double efficient = std::clamp(20 * rounds_of_ring * latency_s * bytes_per_s, 1e6, 32e6);
+  // k buckets take k * latency, and wire / k of the last one is exposed: least with wire = k^2 *
+  // latency. Small buckets go by halving and doubling.
+  const double n = std::max(2, ranks);
+  const double latency = 2 * std::ceil(std::log2(n)) * latency_s;
+  const double wire = 2 * (n - 1) / n * static_cast<double>(network_bytes) / bytes_per_s;
+  const double buckets = std::max(1.0, std::sqrt(wire / std::max(latency, 1e-9)));
+  const double overlapping = static_cast<double>(network_bytes) / buckets;
+  return static_cast<size_t>(std::max(kLeast, std::min(efficient, overlapping)));
 }
 
 std::vector<Piece> place_on_servers(const Layout& layout, int servers) {

@@ -122,9 +122,10 @@ Task<> TeamWork::begin(Network& network, optim::Optimizer& optimizer, std::vecto
   size_t bytes = network.parameters().weights().size_bytes();
   if (!alone() && !shares_weights()) {
     options_.link = co_await collective::measure_link(world_, group_);
-    bytes = options_.bucket_mb > 0 ? static_cast<size_t>(options_.bucket_mb * 1e6)
-                                   : strategy::bucket_bytes(options_.link.latency_s,
-                                                            options_.link.bytes_per_s, workers());
+    bytes = options_.bucket_mb > 0
+                ? static_cast<size_t>(options_.bucket_mb * 1e6)
+                : strategy::bucket_bytes(options_.link.latency_s, options_.link.bytes_per_s,
+                                         workers(), bytes);
   }
   layout.buckets = strategy::plan_buckets(layout.tensors, bytes);
   replica_.emplace(network, optimizer, std::move(layout), std::move(kept));
