@@ -21,5 +21,17 @@ TEST(LocalCluster, ADeadlockIsReportedAtOnce) {
   EXPECT_TRUE(is_a<PeerLost>(errors[1])) << text_of(errors[1]);  // rank 0 has failed
 }
 
+Task<> wait_for_nobody(World& world) {
+  Event event(world);
+  co_await event.wait();
+}
+
+TEST(LocalCluster, AnEventThatNobodySetsEndsTheRun) {
+  LocalCluster cluster(2);
+  for (const auto& error : cluster.run(wait_for_nobody)) {
+    EXPECT_TRUE(is_a<DeadlinePassed>(error)) << text_of(error);
+  }
+}
+
 }  // namespace
 }  // namespace syrtos::world

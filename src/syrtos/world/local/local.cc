@@ -144,6 +144,18 @@ std::vector<std::exception_ptr> LocalCluster::run(const RankProgram& program) {
   return errors;
 }
 
+/// Waiting would not help: all that could set an event has ended or waits itself.
+void LocalCluster::give_up() {
+  constexpr const char* kWhy = "nobody can go on: every rank waits for an event that nobody sets";
+  for (Rank rank = 0; rank < size(); ++rank) {
+    Member& member = members_[static_cast<size_t>(rank)];
+    if (member.over) continue;
+    member.task.cancel();
+    member.error = std::make_exception_ptr(DeadlinePassed(kWhy));
+    end_rank(rank, kWhy);
+  }
+}
+
 /// Runs what can run; false when every rank has ended.
 bool LocalCluster::step() {
   scheduler_.run_ready();
@@ -158,6 +170,10 @@ bool LocalCluster::step() {
   }
   if (!any) return false;
   if (!scheduler_.ready.empty()) return true;
+  if (scheduler_.timers.empty()) {
+    give_up();
+    return true;
+  }
   auto& next = static_cast<Operation&>(scheduler_.timers.first());
   next.stop();
   if (auto* message = dynamic_cast<Message*>(&next)) {

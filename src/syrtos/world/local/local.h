@@ -31,6 +31,7 @@ class LocalCluster final : public Cluster {
   friend class LocalWorld;
   struct Member;
   bool step();
+  void give_up();
   void end_rank(Rank rank, std::string_view why);
 
   Scheduler scheduler_;
