@@ -148,6 +148,7 @@ function division() {
   return card("Where the time went", make("p", {}, data.path), make("div", {class: "bars", id: "division"}, rows),
     make("div", {class: "legend"}, legend),
     hidden > 0 ? make("p", {class: "quiet small"}, `Beside computing, exchanges ran for ${time(hidden)} of a step.`) : null,
+    data.certainty ? make("p", {class: "quiet small"}, data.certainty) : null,
     shown.length < data.ranks.length ? make("p", {class: "quiet small"},
       `Shown are the 32 of ${data.ranks.length} ranks that compute longest.`) : null);
 }

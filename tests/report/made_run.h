@@ -114,10 +114,10 @@ class MadeRun {
 /// exchange.json of two buckets, the larger one ready last.
 inline std::string made_exchange(int workers, double exposed_s, double messages = 16000,
                                  double bytes_sent = 1.2e11) {
-  nlohmann::json text = {{"workers", workers},       {"exchange", "allreduce"},
-                         {"sync", "join"},           {"wire", "f32"},
-                         {"bytes_sent", bytes_sent}, {"bytes_received", bytes_sent},
-                         {"messages", messages},     {"clock_error_s", 1e-5}};
+  nlohmann::json text = {
+      {"workers", workers},   {"exchange", "allreduce"},  {"sync", "join"},
+      {"wire", "f32"},        {"bytes_sent", bytes_sent}, {"bytes_received", bytes_sent},
+      {"messages", messages}, {"clock_error_s", 1e-5},    {"measuring_share", 0.0042}};
   text["buckets"] = {{{"first_layer", "fc8"},
                       {"last_layer", "fc7"},
                       {"bytes", 80e6},

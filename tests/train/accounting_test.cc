@@ -287,6 +287,7 @@ TEST_F(Simulated, ExchangeThatComputingHidesIsCountedBesideIt) {
               total[Part::forward] + total[Part::backward] + total[Part::update] + 1e-6);
   }
   const nlohmann::json exchange = json_of(job, "exchange.json");
+  EXPECT_GT(exchange.at("measuring_share").get<double>(), 0);
   ASSERT_GT(exchange.at("buckets").size(), 1U);
   double before = 0;
   for (const nlohmann::json& bucket : exchange.at("buckets")) {

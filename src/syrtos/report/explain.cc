@@ -114,6 +114,17 @@ std::string path_of(const Explanation& explanation) {
   return text + ".";
 }
 
+std::string certainty_of(const Run& run) {
+  if (!run.exchange || run.exchange->measuring_share <= 0) return "";
+  std::string text =
+      fmt::format("Measuring took {:.2g} % of the time", 100 * run.exchange->measuring_share);
+  if (run.exchange->clock_error_s > 0) {
+    text += fmt::format("; the ranks' clocks agree within {}",
+                        format_short_time(run.exchange->clock_error_s));
+  }
+  return text + ".";
+}
+
 std::string key_of(const OperatorItem& item, GroupBy by) {
   if (by == GroupBy::phase) return item.phase;
   if (by == GroupBy::kind) return item.operation;
@@ -200,6 +211,7 @@ Explanation explain(const Run& run, const ExplainOptions& options) {
     explanation.planned_step_s = run.exchange->planned_step_s;
   }
   explanation.path = path_of(explanation);
+  explanation.certainty = certainty_of(run);
   if (explanation.ranks.empty()) {
     explanation.notes.push_back("nothing says where the time went: no step has been recorded yet");
     return explanation;

@@ -82,6 +82,7 @@ struct Explanation {
   int64_t samples_per_step = 0;
   bool in_step = true;
   std::string path;            ///< the critical path in words
+  std::string certainty;       ///< what measuring cost, and how well clocks agree
   std::vector<Cause> causes;   ///< largest first
   std::vector<Advice> advice;  ///< largest gain first
   std::optional<double> planned_step_s;

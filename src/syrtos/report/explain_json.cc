@@ -63,6 +63,7 @@ json explain_json(const Run& run, const Explanation& explanation) {
                {"step_seconds", explanation.step_s},
                {"images_per_s", explanation.images_per_s},
                {"path", explanation.path},
+               {"certainty", explanation.certainty},
                {"cluster", to_json(explanation.cluster)},
                {"ranks", json::array()},
                {"causes", json::array()},

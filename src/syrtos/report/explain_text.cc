@@ -101,6 +101,7 @@ class Writer {
     }
     text_ += line + "\n";
     paragraph(explanation_.path, "", "");
+    paragraph(explanation_.certainty, "", "");
     if (explanation_.planned_step_s) {
       text_ +=
           fmt::format("The plan expected {} for a step: it was {:.0f} % {}.\n",

@@ -71,6 +71,7 @@ struct ExchangeProfile {
   double bytes_sent = 0, bytes_received = 0, messages = 0;  ///< of all ranks, in all
   std::map<int64_t, int64_t> staleness;  ///< updates between pull and push -> how often
   double clock_error_s = 0;
+  double measuring_share = 0;  ///< of the time; 0: not known
   double planned_step_s = 0;  ///< what --auto expected; 0: there was no plan
 };
 

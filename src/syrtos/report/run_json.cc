@@ -174,6 +174,7 @@ void read_exchange(Run& run) {
   profile.bytes_received = number_in(object, "bytes_received");
   profile.messages = number_in(object, "messages");
   profile.clock_error_s = number_in(object, "clock_error_s");
+  profile.measuring_share = number_in(object, "measuring_share");
   if (const auto plan = object.find("plan"); plan != object.end()) {
     profile.planned_step_s = number_in(*plan, "step");
   }

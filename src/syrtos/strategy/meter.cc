@@ -100,6 +100,7 @@ void Meter::bucket_ready(int number) {
 void Meter::bucket_exposed(int number, double seconds) { bucket(number).exposed += seconds; }
 
 void Meter::tick() {
+  ++looks_;
   const double before = last_;
   last_ = world_.now();
   const double passed = last_ - before;

@@ -120,6 +120,8 @@ class Meter {
   Measured take();
   /// The same, but the step goes on.
   Measured take_more();
+  /// How often it has looked at the clock.
+  int64_t looks() const { return looks_; }
   /// Seconds of network so far.
   double network() const { return network_; }
 
@@ -137,6 +139,7 @@ class Meter {
   std::vector<Doing*> computing_;
   std::vector<Doing*> waiting_;
   int crossing_ = 0;
+  int64_t looks_ = 0;
   double network_ = 0;
   double computed_ = 0;
   Measured measured_;

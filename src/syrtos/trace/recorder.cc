@@ -89,6 +89,13 @@ int64_t Recorder::take_room(int64_t wanted) noexcept {
   return 0;
 }
 
+int64_t Recorder::recorded() const {
+  const std::lock_guard lock(mutex_);
+  int64_t sum = 0;
+  for (const auto& track : tracks_) sum += track->written_.load(std::memory_order_relaxed);
+  return sum;
+}
+
 int64_t Recorder::dropped() const {
   const std::lock_guard lock(mutex_);
   int64_t sum = 0;

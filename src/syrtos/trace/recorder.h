@@ -104,6 +104,7 @@ class Recorder {
   bool on() const { return on_.load(std::memory_order_relaxed); }
 
   /// Of all tracks.
+  int64_t recorded() const;
   int64_t dropped() const;
   /// A copy of what is recorded so far; threads may go on recording meanwhile.
   RankEvents events() const;

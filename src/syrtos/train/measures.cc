@@ -75,8 +75,13 @@ std::vector<json> Measures::new_samples() {
   return samples;
 }
 
+double Measures::measuring_s(int64_t events) const {
+  const int64_t looks = team_.meter().looks() + team_.replica().profile().looks();
+  return spent_s_ + cost_.seconds(looks, events);
+}
+
 /// A text of JSON and, behind it, the records: its length comes first.
-std::string Measures::own(const trace::DivisionLog& log) {
+std::string Measures::own(const trace::DivisionLog& log, int64_t events) {
   const World& world = team_.world();
   const world::Traffic& traffic = team_.world().traffic();
   const json said = {{"rank", world.rank()},
@@ -84,6 +89,8 @@ std::string Measures::own(const trace::DivisionLog& log) {
                      {"samples", new_samples()},
                      {"clock", clock_json(team_.clocks().offsets())},
                      {"clock_error_s", static_cast<double>(team_.clocks().error()) * 1e-9},
+                     {"seconds", seconds_since(begun_)},
+                     {"measuring_s", measuring_s(events)},
                      {"bytes_sent", traffic.bytes_sent},
                      {"bytes_received", traffic.bytes_received},
                      {"messages_sent", traffic.messages_sent},
@@ -178,18 +185,21 @@ void Measures::write_exchange(const RunDirectory& directory) const {
                {"staleness", json::object()},
                {"ranks", ranks_}};
   // In all.
-  double error = 0;
+  double error = 0, seconds = 0, measuring = 0;
   uint64_t sent = 0, received = 0, messages = 0;
   for (const json& rank : ranks_) {
     sent += rank.at("bytes_sent").get<uint64_t>();
     received += rank.at("bytes_received").get<uint64_t>();
     messages += rank.at("messages_sent").get<uint64_t>();
     error = std::max(error, rank.at("clock_error_s").get<double>());
+    seconds += rank.at("seconds").get<double>();
+    measuring += rank.at("measuring_s").get<double>();
   }
   text["bytes_sent"] = sent;
   text["bytes_received"] = received;
   text["messages"] = messages;
   text["clock_error_s"] = error;
+  if (seconds > 0) text["measuring_share"] = measuring / seconds;
   if (job_.planned_step_s > 0) text["plan"] = {{"step", job_.planned_step_s}};
   for (const auto& [stale, pushes] : team_.strategy().staleness()) {
     text["staleness"][std::to_string(stale)] = pushes;

@@ -10,6 +10,7 @@
 #include "syrtos/base/clock.h"
 #include "syrtos/trace/division_log.h"
 #include "syrtos/trace/host_sampler.h"
+#include "syrtos/train/measuring_cost.h"
 #include "syrtos/train/network.h"
 #include "syrtos/train/resolve.h"
 #include "syrtos/train/run_directory.h"
@@ -30,8 +31,8 @@ class Measures {
   /// All outlive it. The curves begin, if this is the first worker of its host.
   Measures(TeamWork& team, const Network& network, const ResolvedJob& job);
 
-  /// What this worker brings.
-  std::string own(const trace::DivisionLog& log);
+  /// What this worker brings; `events` of a trace were recorded so far.
+  std::string own(const trace::DivisionLog& log, int64_t events);
   /// Worker 0: texts of all, empty for those that are lost.
   void write(const RunDirectory& directory, const std::vector<std::string>& texts);
   void write_exchange(const RunDirectory& directory) const;
@@ -45,6 +46,7 @@ class Measures {
  private:
   std::vector<nlohmann::json> new_samples();
   void add_samples(const std::string& host, const nlohmann::json& samples);
+  double measuring_s(int64_t events) const;
   nlohmann::json buckets() const;
   void write_operators(const RunDirectory& directory) const;
 
@@ -53,6 +55,7 @@ class Measures {
   const ResolvedJob& job_;
   const Clock::time_point begun_ = Clock::now();
   double spent_s_ = 0;
+  const MeasuringCost cost_ = MeasuringCost::measure();
   std::unique_ptr<trace::HostSampler> sampler_;
   int64_t sampled_until_ = 0;
 

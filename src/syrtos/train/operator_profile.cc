@@ -46,6 +46,12 @@ void OperatorProfile::record(trace::Recorder* recorder) {
   track_ = trace::track_of(recorder, "compute");
 }
 
+int64_t OperatorProfile::looks() const {
+  int64_t looks = 0;
+  for (const Spent& spent : spent_) looks += spent.calls;
+  return looks;
+}
+
 json OperatorProfile::to_json() const {
   json all = json::array();
   for (size_t i = 0; i < spent_.size(); ++i) {

@@ -19,6 +19,8 @@ class OperatorProfile final : public graph::ItemObserver {
   /// Records each kernel too.
   void record(trace::Recorder* recorder);
 
+  /// How often it has looked at the clock.
+  int64_t looks() const;
   /// [{"layer", "operation", "kernel", "phase", "calls", "seconds", "flops", "bytes"}], in order;
   /// the last three are sums over the calls. Bytes are those of what a kernel reads and writes.
   nlohmann::json to_json() const;

@@ -23,6 +23,7 @@ class RunTrace {
   void connect(strategy::Meter& meter, OperatorProfile& profile);
   /// The step with this number begins, and so many batches are ready for it.
   void begin_step(int64_t step, int64_t queue);
+  int64_t events() const { return recorder_.recorded(); }
   /// After the last step there is nothing more to record.
   void end() { recorder_.turn(false); }
 

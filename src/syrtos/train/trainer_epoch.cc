@@ -128,7 +128,8 @@ Task<std::optional<EpochMetrics>> Trainer::finish_epoch(World& world, bool& gath
 Task<> Trainer::gather_measures(World& world) {
   accounting_->close();
   const double before = world.now();
-  const std::vector<std::string> texts = co_await team_->gather(measures_->own(accounting_->log()));
+  const std::vector<std::string> texts =
+      co_await team_->gather(measures_->own(accounting_->log(), trace_ ? trace_->events() : 0));
   if (!is_first()) co_return;
   const Meter::Doing writes(team_->meter(), Part::other);
   co_await world.compute(0, [&] { measures_->write(*directory_, texts); });
