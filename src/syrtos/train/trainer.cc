@@ -19,8 +19,12 @@ Network make_network(const ResolvedJob& job, int worker, const graph::Parameters
   set_thread_count(static_cast<int>(job.job.threads));
   // With fewer samples than workers a share can be empty; the program still has a size.
   const int64_t share = std::max<int64_t>(1, job.share(worker));
-  return {job.job.network, job.model_options(share), Network::Use::both, job.short_share(worker),
-          shared};
+  return {job.job.network,
+          job.model_options(share),
+          Network::Use::both,
+          job.short_share(worker),
+          shared,
+          job.backend};
 }
 
 std::shared_ptr<optim::Optimizer> make_optimizer(const ResolvedJob& job, const Network& network) {
