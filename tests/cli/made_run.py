@@ -173,6 +173,10 @@ def make(directory, workers=4, slow=None, trace=False, **job):
     write(directory, "job.toml", job_text(workers, **job))
     write(directory, "metrics.jsonl", "".join(epoch_line(e, workers) for e in (1, 2, 3)))
     write(directory, "steps.csv", steps_text(steps))
+    write(directory, "parts.json", json.dumps({"parts": [
+        {"first_step": 1, "last_step": 180, "workers": workers,
+         "exchange": job.get("exchange", "allreduce"),
+         "sync": job.get("sync", "join"), "wire": "f32", "begun": 1.0e9, "ended": 1.0e9 + 40}]}))
     write(directory, "hosts.json", hosts_text(workers, slow=slow))
     write(directory, "operators.json", operators_text())
     if workers > 1:

@@ -5,45 +5,11 @@
 
 #include <gmock/gmock.h>
 
-#include <chrono>
-#include <fstream>
-#include <thread>
-
-#include "syrtos/strategy/compute_times.h"
-#include "syrtos/world/sim/sim.h"
-#include "syrtos/world/tcp/cluster.h"
-#include "tests/train/team.h"
+#include "tests/train/simulated.h"
+#include "tests/train/slow.h"
 
 namespace syrtos::train {
 namespace {
-
-using trace::Part;
-using trace::StepDivision;
-using world::SimOptions;
-
-std::vector<trace::RankDivision> divisions_of(const Job& job) {
-  return trace::read_divisions(std::filesystem::path(job.run) / "steps.csv");
-}
-
-nlohmann::json json_of(const Job& job, const char* name) {
-  std::ifstream in(std::filesystem::path(job.run) / name);
-  return nlohmann::json::parse(in);
-}
-
-StepDivision total_of(const trace::RankDivision& rank) {
-  StepDivision total;
-  for (const trace::DivisionRecord& record : rank.records) total += record.division();
-  return total;
-}
-
-/// A record's parts are measured apart from the moments at which records begin.
-void expect_no_gaps(const trace::RankDivision& rank) {
-  for (size_t i = 0; i + 1 < rank.records.size(); ++i) {
-    const trace::DivisionRecord& record = rank.records[i];
-    const double wall = static_cast<double>(rank.records[i + 1].start - record.start) * 1e-9;
-    EXPECT_NEAR(record.division().sum(), wall, 0.01 * wall) << "step " << record.step;
-  }
-}
 
 struct Mode {
   int workers;
@@ -85,24 +51,6 @@ INSTANTIATE_TEST_SUITE_P(Modes, Accounts,
                                          Mode{2, "ps-sharded:2", "async"}, Mode{3, "ps", "ssp:1"},
                                          Mode{3, "ps", "backup:1"}));
 
-/// Samples that take a while.
-class SlowData final : public data::Dataset {
- public:
-  SlowData(std::shared_ptr<const data::Dataset> inner, std::chrono::milliseconds pause)
-      : inner_(std::move(inner)), pause_(pause) {
-    info_ = inner_->info();
-  }
-  int32_t label(int64_t index) const override { return inner_->label(index); }
-  data::Sample read(int64_t index, data::Scratch& scratch) const override {
-    std::this_thread::sleep_for(pause_);
-    return inner_->read(index, scratch);
-  }
-
- private:
-  std::shared_ptr<const data::Dataset> inner_;
-  std::chrono::milliseconds pause_;
-};
-
 TEST_F(Distributed, ASlowLoaderIsFoundOnItsRankAndOthersWaitForIt) {
   constexpr auto kPause = std::chrono::milliseconds(5);
   Job job = small_job("run");
@@ -112,17 +60,7 @@ TEST_F(Distributed, ASlowLoaderIsFoundOnItsRankAndOthersWaitForIt) {
   ResolvedJob fast = resolve(job, cpu_info(), "nowhere");
   ResolvedJob slow = fast;
   slow.data.train = std::make_shared<SlowData>(fast.data.train, kPause);
-  std::deque<Trainer> trainers;
-  trainers.emplace_back(fast, 0);
-  trainers.emplace_back(slow, 1);
-  trainers[0].begin();
-  world::TcpCluster cluster(2, {});  // each rank has threads of its own
-  Silent silent;
-  std::vector<Outcome> outcomes(2);
-  world::run_all(cluster, [&](World& world) -> Task<> {
-    const auto rank = static_cast<size_t>(world.rank());
-    return keep_result(trainers[rank].run(world, silent, [] { return false; }), outcomes[rank]);
-  });
+  train_over_tcp({fast, slow});
   const auto ranks = divisions_of(job);
   ASSERT_EQ(ranks.size(), 2U);
   const StepDivision first = total_of(ranks[0]), second = total_of(ranks[1]);
@@ -131,82 +69,6 @@ TEST_F(Distributed, ASlowLoaderIsFoundOnItsRankAndOthersWaitForIt) {
   EXPECT_GT(first[Part::wait], second[Part::wait]);
   EXPECT_LT(first[Part::load], second[Part::load]);
 }
-
-/// Computing that takes 3 ms for each pass, a third of it forward, in virtual time: what a step
-/// comes to is exact.
-class Simulated : public Distributed {
- protected:
-  static constexpr double kPass = 3e-3;
-  static constexpr double kUpdate = 0.3e-3;
-
-  Job job_of(const char* exchange, const char* sync, int workers) {
-    Job job = small_job("run");
-    job.workers = workers;
-    job.exchange = exchange;
-    job.sync = sync;
-    job.epochs = 1;
-    job.samples = 16 * 6 * workers;
-    job.sample_seconds = 0;
-    job.replay = times_file();
-    return job;
-  }
-
-  std::string times_file() {
-    Network network("lenet5", resolve(small_job("none"), cpu_info(), "nowhere").model_options(16),
-                    Network::Use::training);
-    const graph::Program& program = network.training().program();
-    strategy::ComputeTimes times;
-    times.network = "lenet5";
-    times.precision = "f32";
-    times.threads = 1;
-    times.update_s = kUpdate;
-    for (const graph::ParameterSlot& slot : network.parameters().slots()) {
-      times.tensors.push_back(slot.elements);
-    }
-    strategy::ComputeTimes::Pass& pass = times.passes.emplace_back();
-    pass.batch = 16;
-    pass.seconds = kPass;
-    double forward = 0;
-    for (const auto& item : program.items()) forward += item.phase == graph::Phase::forward ? 1 : 0;
-    const double backward = static_cast<double>(program.items().size()) - forward;
-    for (const auto& item : program.items()) {
-      pass.items.push_back(item.phase == graph::Phase::forward ? kPass / 3 / forward
-                                                               : kPass * 2 / 3 / backward);
-    }
-    pass.needed.assign(times.tensors.size(), 0);
-    pass.ready.assign(times.tensors.size(), kPass);
-    const std::string file = (directory_ / "times.json").string();
-    strategy::write_compute_times(file, times);
-    return file;
-  }
-
-  static std::vector<StepDivision> simulate(const Job& job, SimOptions options) {
-    const ResolvedJob resolved = resolve(job, cpu_info(), "nowhere");
-    const strategy::Team team = team_of(resolved);
-    std::deque<Trainer> trainers;
-    for (int worker = 0; worker < team.workers; ++worker) trainers.emplace_back(resolved, worker);
-    trainers[0].begin();
-    world::SimCluster cluster(std::move(options));
-    Silent silent;
-    std::vector<Outcome> outcomes(trainers.size());
-    world::run_all(cluster, [&](World& world) -> Task<> {
-      if (world.rank() >= team.workers) {
-        return strategy::serve(world, team, resolved.strategy, optimizer_options(job));
-      }
-      const auto rank = static_cast<size_t>(world.rank());
-      return keep_result(trainers[rank].run(world, silent, [] { return false; }), outcomes[rank]);
-    });
-    std::vector<StepDivision> totals;
-    for (const trace::RankDivision& rank : divisions_of(job)) {
-      expect_no_gaps(rank);
-      totals.push_back(total_of(rank));
-    }
-    return totals;
-  }
-
-  /// 1 GB/s and 10 us.
-  static SimOptions fast_cluster(int hosts) { return world::uniform_cluster(hosts, 1e9, 10e-6); }
-};
 
 constexpr double kSteps = 6;
 

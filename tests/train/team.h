@@ -11,6 +11,7 @@
 #include "syrtos/strategy/server.h"
 #include "syrtos/train/trainer.h"
 #include "syrtos/world/local/local.h"
+#include "syrtos/world/tcp/cluster.h"
 #include "tests/support/temporary.h"
 
 namespace syrtos::train {
@@ -103,6 +104,22 @@ class Distributed : public TemporaryDirectory {
           << "workers differ in the end";
     }
     return {{weights.begin(), weights.end()}, outcomes[0].epochs, outcomes[0]};
+  }
+
+  /// Each worker has threads and a job of its own.
+  static void train_over_tcp(const std::vector<ResolvedJob>& jobs) {
+    std::deque<Trainer> trainers;
+    for (size_t rank = 0; rank < jobs.size(); ++rank) {
+      trainers.emplace_back(jobs[rank], static_cast<int>(rank));
+    }
+    trainers[0].begin();
+    world::TcpCluster cluster(static_cast<int>(jobs.size()), {});
+    Silent silent;
+    std::vector<Outcome> outcomes(jobs.size());
+    world::run_all(cluster, [&](World& world) -> Task<> {
+      const auto rank = static_cast<size_t>(world.rank());
+      return keep_result(trainers[rank].run(world, silent, [] { return false; }), outcomes[rank]);
+    });
   }
 
   static double difference(const std::vector<float>& a, const std::vector<float>& b) {

@@ -23,14 +23,13 @@ constexpr std::array<const char*, 12> kCauseNames = {
     "slow loader",  "slow rank",     "slow link",   "exchange",   "latency",    "server",
     "uneven steps", "slow operator", "small batch", "evaluation", "checkpoint", "other"};
 
-/// Records that count: the first step compiles, connects and reads cold files.
-size_t first_record(const RunRank& rank) {
-  return !rank.per_epoch && rank.records.size() >= 8 ? 1 : 0;
-}
-
-RankTime mean_of(const RunRank& rank) {
+/// Without the first steps of processes, if that leaves enough.
+RankTime mean_of(const Run& run, const RunRank& rank) {
   RankTime time{.rank = rank.rank, .host = rank.host, .name = rank.name()};
-  for (size_t i = first_record(rank); i < rank.records.size(); ++i) {
+  const bool enough =
+      !rank.per_epoch && rank.records.size() >= 8 * std::max<size_t>(1, run.parts.size());
+  for (size_t i = 0; i < rank.records.size(); ++i) {
+    if (enough && (i == 0 || run.begins_part(rank.records[i].step))) continue;
     time.step += rank.records[i].division();
     time.steps += rank.records[i].steps;
   }
@@ -72,6 +71,7 @@ std::string state_of(const Run& run) {
     for (const trace::DivisionRecord& record : rank.records) recorded += record.steps;
     steps = std::max(steps, recorded);
   }
+  if (!run.parts.empty()) steps = std::max(steps, run.parts.back().last_step);
   std::string text = fmt::format("{} steps", format_count(steps));
   const int64_t done = run.epochs.empty() ? 0 : run.epochs.back().epoch;
   if (run.complete())
@@ -123,6 +123,21 @@ std::string certainty_of(const Run& run) {
                         format_short_time(run.exchange->clock_error_s));
   }
   return text + ".";
+}
+
+/// "Resumed after step 40; the pause of 3:02 min is not counted."
+std::string parts_of(const Run& run) {
+  if (run.parts.size() < 2) return "";
+  std::string steps;
+  double pauses = 0;
+  for (size_t i = 1; i < run.parts.size(); ++i) {
+    const char* between = i == 1 ? "" : i + 1 == run.parts.size() ? " and " : ", ";
+    steps += fmt::format("{}{}", between, format_count(run.parts[i].first_step - 1));
+    pauses += std::max(0.0, run.parts[i].begun - run.parts[i - 1].ended);
+  }
+  const bool one = run.parts.size() == 2;
+  return fmt::format(" Resumed after step {}; the pause{} of {}{} not counted.", steps,
+                     one ? "" : "s", format_duration(pauses), one ? " is" : " in all are");
 }
 
 std::string key_of(const OperatorItem& item, GroupBy by) {
@@ -197,7 +212,7 @@ Explanation explain(const Run& run, const ExplainOptions& options) {
   explanation.in_step = sync == "join" || sync == "split" || sync.starts_with("local");
   explanation.samples_per_step = run.samples_per_step();
   for (const RunRank& rank : run.ranks) {
-    if (rank.rank < run.job.workers) explanation.ranks.push_back(mean_of(rank));
+    if (rank.rank < run.job.workers) explanation.ranks.push_back(mean_of(run, rank));
   }
   explanation.cluster = mean_of(explanation.ranks);
   explanation.step_s = explanation.cluster.seconds();
@@ -210,7 +225,7 @@ Explanation explain(const Run& run, const ExplainOptions& options) {
   if (run.exchange && run.exchange->planned_step_s > 0) {
     explanation.planned_step_s = run.exchange->planned_step_s;
   }
-  explanation.path = path_of(explanation);
+  explanation.path = path_of(explanation) + parts_of(run);
   explanation.certainty = certainty_of(run);
   if (explanation.ranks.empty()) {
     explanation.notes.push_back("nothing says where the time went: no step has been recorded yet");

@@ -96,8 +96,9 @@ class Finder {
         [](const auto& a, const auto& b) { return a.step[Part::load] < b.step[Part::load]; });
     const double load = explanation_.in_step ? slowest->step[Part::load] : all_[Part::load];
     std::string text = fmt::format("steps wait {} for their batch", format_short_time(load));
-    if (ranks_.size() > 1 && all_[Part::load] < 0.5 * load)
-      text += ", most of all " + slowest->name;
+    const double others = median_of_others(
+        ranks_, slowest->rank, [](const RankTime& rank) { return rank.step[Part::load]; });
+    if (ranks_.size() > 1 && others < 0.5 * load) text += ", most of all " + slowest->name;
     if (!run_.epochs.empty() && run_.epochs.back().helped > 0.05) {
       text += fmt::format("; {:.0f} % of the samples were prepared by the steps themselves",
                           100 * run_.epochs.back().helped);

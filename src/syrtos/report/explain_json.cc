@@ -84,6 +84,13 @@ json explain_json(const Run& run, const Explanation& explanation) {
                               {"simulated", advice.simulated}});
   }
   for (const RunEpoch& epoch : run.epochs) text["epochs"].push_back(to_json(epoch));
+  for (const RunPart& part : run.parts) {
+    text["parts"].push_back({{"first_step", part.first_step},
+                             {"last_step", part.last_step},
+                             {"workers", part.workers},
+                             {"begun", part.begun},
+                             {"ended", part.ended}});
+  }
   if (run.operators) text["operators"] = operators_json(*run.operators);
   if (explanation.planned_step_s) text["planned_step_seconds"] = *explanation.planned_step_s;
   return text;

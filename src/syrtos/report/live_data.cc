@@ -27,8 +27,8 @@ constexpr std::streamoff kLogBytes = 32 * 1024;
 /// Changes when a file does.
 std::string stamp_of(const fs::path& run) {
   std::string stamp;
-  for (const char* name : {"job.toml", "metrics.jsonl", "steps.csv", "hosts.json", "operators.json",
-                           "exchange.json", "progress.json", "log.txt"}) {
+  for (const char* name : {"job.toml", "metrics.jsonl", "parts.json", "steps.csv", "hosts.json",
+                           "operators.json", "exchange.json", "progress.json", "log.txt"}) {
     std::error_code error;
     const auto time = fs::last_write_time(run / name, error);
     if (error) continue;

@@ -24,6 +24,16 @@ struct RunJob {
   double bucket_mb = 0;
 };
 
+/// parts.json: what one process trained of a run that went on.
+struct RunPart {
+  int64_t first_step = 0, last_step = 0;
+  int64_t workers = 1;
+  std::string exchange, sync, wire;
+  double begun = 0, ended = 0;  ///< seconds since 1970
+
+  bool same_team(const RunPart& other) const;
+};
+
 /// A line of metrics.jsonl.
 struct RunEpoch {
   int64_t epoch = 0, step = 0, samples = 0;
@@ -92,6 +102,7 @@ struct RunProgress {
 struct Run {
   std::filesystem::path path;
   RunJob job;
+  std::vector<RunPart> parts;  ///< in order; more than one: it went on
   std::vector<RunEpoch> epochs;
   std::vector<RunRank> ranks;  ///< by rank
   std::optional<OperatorProfile> operators;
@@ -105,6 +116,8 @@ struct Run {
   /// It did all that was asked for, as far as the metrics say.
   bool complete() const;
   int64_t samples_per_step() const;  ///< of all workers; 0: not known
+  /// The first step of a process compiles, connects and reads cold files.
+  bool begins_part(int64_t step) const;
 };
 
 }  // namespace syrtos::report

@@ -15,6 +15,7 @@ namespace syrtos::report {
 bool has_file(const Run& run, const char* name);
 
 void read_job(Run& run);
+void read_parts(Run& run);
 void read_metrics(Run& run);
 void read_steps(Run& run);
 void read_hosts(Run& run);

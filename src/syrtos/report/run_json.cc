@@ -111,6 +111,32 @@ RunEpoch epoch_from(const json& entry) {
   return epoch;
 }
 
+void read_parts(Run& run) {
+  const json object = read_json(run, "parts.json");
+  if (object.is_discarded()) return;
+  const json* list = list_in(run, object, "parts.json", "parts");
+  if (list == nullptr) return;
+  run.parts = items_of<RunPart>(run, *list, "parts.json", [](const json& entry, RunPart& part) {
+    part.first_step = count_in(entry, "first_step");
+    part.last_step = count_in(entry, "last_step");
+    part.workers = count_in(entry, "workers");
+    part.exchange = text_in(entry, "exchange");
+    part.sync = text_in(entry, "sync");
+    part.wire = text_in(entry, "wire");
+    part.begun = number_in(entry, "begun");
+    part.ended = number_in(entry, "ended");
+    return part.first_step > 0 && part.last_step >= part.first_step && part.workers > 0 &&
+           part.workers <= 1'000'000;
+  });
+  if (run.parts.empty()) return;
+  // Who trains may change when a run goes on.
+  const RunPart& last = run.parts.back();
+  run.job.workers = last.workers;
+  run.job.exchange = last.exchange;
+  run.job.sync = last.sync;
+  run.job.wire = last.wire;
+}
+
 void read_hosts(Run& run) {
   const json hosts = read_json(run, "hosts.json");
   if (hosts.is_discarded()) return;

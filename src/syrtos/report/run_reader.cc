@@ -47,6 +47,38 @@ void note_missing_ranks(Run& run) {
       count, run.job.workers, missing, count > 8 ? ", ..." : ""));
 }
 
+/// Means over steps of different teams would say nothing: what is explained is the last one's.
+void keep_steps_of_last_team(Run& run) {
+  if (run.parts.empty()) return;
+  for (const RunPart& part : run.parts) {
+    if (part.same_team(run.parts.back())) continue;
+    for (RunRank& rank : run.ranks) {
+      std::erase_if(rank.records, [&](const trace::DivisionRecord& record) {
+        return record.step >= part.first_step && record.step <= part.last_step;
+      });
+    }
+    run.notes.push_back(
+        fmt::format("steps {} to {} were trained by {} worker{} ({} {} {}): they are not in the "
+                    "means, which are those of the last team",
+                    part.first_step, part.last_step, part.workers, part.workers == 1 ? "" : "s",
+                    part.exchange, part.sync, part.wire));
+  }
+  std::erase_if(run.ranks, [](const RunRank& rank) { return rank.records.empty(); });
+}
+
+/// A process that is killed has not written down its last steps.
+void note_missing_steps(Run& run) {
+  int64_t next = 1;
+  for (const RunPart& part : run.parts) {
+    if (part.first_step > next) {
+      run.notes.push_back(
+          fmt::format("steps {} to {} left no record: the run was killed before it was written",
+                      next, part.first_step - 1));
+    }
+    next = part.last_step + 1;
+  }
+}
+
 void check_same_job(Run& run) {
   if (run.operators && !run.operators->network.empty() && !run.job.network.empty() &&
       run.operators->network != run.job.network) {
@@ -75,6 +107,16 @@ bool Run::complete() const {
   return epochs.back().epoch >= job.epochs || (job.steps > 0 && epochs.back().step >= job.steps);
 }
 
+bool RunPart::same_team(const RunPart& other) const {
+  return workers == other.workers && exchange == other.exchange && sync == other.sync &&
+         wire == other.wire;
+}
+
+bool Run::begins_part(int64_t step) const {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](const RunPart& part) { return part.first_step == step; });
+}
+
 int64_t Run::samples_per_step() const {
   return job.sync == "split" ? job.batch : job.batch * std::max<int64_t>(1, job.workers);
 }
@@ -84,8 +126,11 @@ Run read_run(const fs::path& directory, const ReadOptions& options) {
   run.path = directory;
   refuse_what_is_no_run(run);
   read_job(run);
+  read_parts(run);
   read_metrics(run);
   read_steps(run);
+  keep_steps_of_last_team(run);
+  note_missing_steps(run);
   read_hosts(run);
   read_operators(run);
   read_exchange(run);

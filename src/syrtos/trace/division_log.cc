@@ -13,12 +13,6 @@ namespace {
 constexpr std::string_view kMagic = "syrtos division 1\n";
 constexpr int64_t kMost = int64_t{1} << 60;
 
-void add_to(DivisionRecord& record, const DivisionRecord& next) {
-  record.steps += next.steps;
-  for (size_t i = 0; i < kParts; ++i) record.seconds[i] += next.seconds[i];
-  record.hidden_network += next.hidden_network;
-}
-
 float take_seconds(ByteReader& from) {
   const auto value = std::bit_cast<float>(from.fixed32("seconds"));
   if (!std::isfinite(value) || value < 0) {
@@ -36,6 +30,13 @@ StepDivision DivisionRecord::division() const {
   return division;
 }
 
+DivisionRecord& DivisionRecord::operator+=(const DivisionRecord& next) {
+  steps += next.steps;
+  for (size_t i = 0; i < kParts; ++i) seconds[i] += next.seconds[i];
+  hidden_network += next.hidden_network;
+  return *this;
+}
+
 DivisionLog::DivisionLog(int rank, size_t capacity) : rank_(rank), capacity_(capacity) {
   SYRTOS_CHECK(capacity >= 2 && capacity % 2 == 0, "{}", capacity);
 }
@@ -48,7 +49,7 @@ void DivisionLog::add(int64_t step, int64_t start, const StepDivision& division)
   record.hidden_network = seconds(division.hidden_network);
 
   if (!records_.empty() && records_.back().steps < steps_per_record_) {
-    add_to(records_.back(), record);
+    records_.back() += record;
     return;
   }
   if (records_.size() == capacity_) halve();
@@ -58,7 +59,7 @@ void DivisionLog::add(int64_t step, int64_t start, const StepDivision& division)
 void DivisionLog::halve() {
   for (size_t i = 0; i < records_.size() / 2; ++i) {
     records_[i] = records_[2 * i];
-    add_to(records_[i], records_[2 * i + 1]);
+    records_[i] += records_[2 * i + 1];
   }
   records_.resize(records_.size() / 2);
   steps_per_record_ *= 2;

@@ -23,6 +23,8 @@ struct DivisionRecord {
   float hidden_network = 0;
 
   StepDivision division() const;
+  /// The steps that follow.
+  DivisionRecord& operator+=(const DivisionRecord& next);
   bool operator==(const DivisionRecord&) const = default;
 };
 

@@ -1,5 +1,6 @@
 #include "syrtos/train/measures.h"
 
+#include <chrono>
 #include <cstring>
 
 #include "syrtos/base/error.h"
@@ -30,6 +31,10 @@ void write_json(const std::filesystem::path& path, const json& text) {
   file.commit();
 }
 
+double wall_clock() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
 json clock_json(const std::vector<trace::ClockOffset>& offsets) {
   json all = json::array();
   for (const trace::ClockOffset& one : offsets) all.push_back({one.at, one.offset, one.error});
@@ -44,8 +49,19 @@ trace::ClockMap clock_of(const json& offsets) {
 
 }  // namespace
 
-Measures::Measures(TeamWork& team, const Network& network, const ResolvedJob& job)
-    : team_(team), network_(network), job_(job) {
+Measures::Measures(TeamWork& team, const Network& network, const ResolvedJob& job, Earlier earlier,
+                   int64_t steps_done)
+    : team_(team),
+      network_(network),
+      job_(job),
+      earlier_(std::move(earlier)),
+      first_step_(steps_done + 1),
+      begun_at_(wall_clock()) {
+  if (earlier_.hosts.is_object()) {
+    for (const auto& [host, samples] : earlier_.hosts.items()) {
+      if (samples.is_array()) hosts_[host] = samples.get<std::vector<json>>();
+    }
+  }
   const double period = job.job.sample_seconds;
   if (period <= 0 || !is_first_of_host(team.world())) return;
   trace::HostSamplerOptions options;
@@ -102,15 +118,31 @@ std::string Measures::own(const trace::DivisionLog& log, int64_t events) {
   return all + text + trace::to_bytes(log);
 }
 
+/// The pause between two processes is no time of the run.
+void Measures::begin_after_earlier(const std::vector<trace::RankDivision>& own) {
+  if (later_) return;
+  later_ = 0;
+  if (earlier_.end == 0) return;
+  int64_t begun = trace::now();
+  for (const trace::RankDivision& rank : own) {
+    if (rank.rank == 0 && !rank.records.empty()) begun = rank.records.front().start;
+  }
+  later_ = earlier_.end - begun;
+}
+
 void Measures::add_samples(const std::string& host, const json& samples) {
   std::vector<json>& known = hosts_[host];
-  for (const json& sample : samples) known.push_back(sample);
+  for (json sample : samples) {
+    sample["time"] = sample.at("time").get<int64_t>() + *later_;
+    known.push_back(std::move(sample));
+  }
   if (known.size() <= kMostSamples) return;
   for (size_t i = 0; i < known.size() / 2; ++i) known[i] = std::move(known[2 * i]);
   known.resize(known.size() / 2);
 }
 
-void Measures::write(const RunDirectory& directory, const std::vector<std::string>& texts) {
+void Measures::write(const RunDirectory& directory, const std::vector<std::string>& texts,
+                     int64_t steps_done) {
   std::vector<trace::RankDivision> divisions;
   ranks_ = json::array();
   for (const std::string& text : texts) {
@@ -126,15 +158,33 @@ void Measures::write(const RunDirectory& directory, const std::vector<std::strin
     for (trace::DivisionRecord& record : divisions.back().records) {
       record.start = clock.to_reference(record.start);
     }
+    begin_after_earlier(divisions);
     add_samples(said.at("host"), said.at("samples"));
     said.erase("samples");
     said.erase("clock");
     ranks_.push_back(std::move(said));
   }
-  trace::write_divisions(directory.steps(), divisions);
+  write_parts(directory, steps_done);
+  trace::write_divisions(directory.steps(), continued(earlier_.divisions, divisions, *later_));
   if (sampler_) write_json(directory.hosts(), hosts_);
   write_exchange(directory);
   if (!team_.replica().replays()) write_operators(directory);
+}
+
+void Measures::write_parts(const RunDirectory& directory, int64_t steps_done) const {
+  json parts = earlier_.parts;
+  if (!parts.is_array()) parts = json::array();
+  if (steps_done >= first_step_) {
+    parts.push_back({{"first_step", first_step_},
+                     {"last_step", steps_done},
+                     {"workers", job_.job.workers},
+                     {"exchange", job_.job.exchange},
+                     {"sync", job_.job.sync},
+                     {"wire", job_.job.wire},
+                     {"begun", begun_at_},
+                     {"ended", wall_clock()}});
+  }
+  write_json(directory.parts(), {{"parts", parts}});
 }
 
 void Measures::write_operators(const RunDirectory& directory) const {
@@ -150,6 +200,7 @@ void Measures::write_operators(const RunDirectory& directory) const {
                        {"bf16_gflops", job_.machine->bf16_gflops},
                        {"memory_gb_s", job_.machine->memory_gb_s}};
   }
+  add_operators(text, earlier_.operators);
   write_json(directory.operators(), text);
 }
 
@@ -204,6 +255,7 @@ void Measures::write_exchange(const RunDirectory& directory) const {
   for (const auto& [stale, pushes] : team_.strategy().staleness()) {
     text["staleness"][std::to_string(stale)] = pushes;
   }
+  add_exchange(text, earlier_.exchange);
   write_json(directory.exchange(), text);
 }
 

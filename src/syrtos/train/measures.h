@@ -10,6 +10,7 @@
 #include "syrtos/base/clock.h"
 #include "syrtos/trace/division_log.h"
 #include "syrtos/trace/host_sampler.h"
+#include "syrtos/train/earlier.h"
 #include "syrtos/train/measuring_cost.h"
 #include "syrtos/train/network.h"
 #include "syrtos/train/resolve.h"
@@ -18,35 +19,43 @@
 
 namespace syrtos::train {
 
-/// What each worker measured beside training, and the files that worker 0 makes of it, of this
-/// process alone when a run goes on:
-///   steps.csv      where the time of each worker's steps went (trace/division_log.h)
-///   hosts.json     {"<host>": [samples]}: the curves of each host (trace/host_reading.h)
+/// What each worker measured beside training, and the files that worker 0 makes of it:
+///   steps.csv       where the time of each worker's steps went (trace/division_log.h)
+///   parts.json      {"parts": [...]}: a part for each process that went on with the run, from
+///                   first_step to last_step, with its team, and when it began and ended (seconds
+///                   since 1970)
+///   hosts.json      {"<host>": [samples]}: the curves of each host (trace/host_reading.h)
 ///   operators.json  how long worker 0's kernels took (operator_profile.h), and what the machine
-///   can do exchange.json  what crossed: of each worker in all, and worker 0's buckets, whose times
-///   are
-///                  means over its steps, in seconds since the start of the step
+///                   can do
+///   exchange.json   what crossed: of each worker in all, and worker 0's buckets, whose times are
+///                   means over its steps, in seconds since the start of the step
+/// When a run goes on, they go on too (earlier.h): on the clock of the first process, on which the
+/// next one begins where the one before has ended.
 class Measures {
  public:
   /// All outlive it. The curves begin, if this is the first worker of its host.
-  Measures(TeamWork& team, const Network& network, const ResolvedJob& job);
+  Measures(TeamWork& team, const Network& network, const ResolvedJob& job, Earlier earlier,
+           int64_t steps_done);
 
   /// What this worker brings; `events` of a trace were recorded so far.
   std::string own(const trace::DivisionLog& log, int64_t events);
-  /// Worker 0: texts of all, empty for those that are lost.
-  void write(const RunDirectory& directory, const std::vector<std::string>& texts);
+  /// Worker 0, after so many steps: texts of all, empty for those that are lost.
+  void write(const RunDirectory& directory, const std::vector<std::string>& texts,
+             int64_t steps_done);
   void write_exchange(const RunDirectory& directory) const;
 
-  /// Worker 0: whether it is worth while to gather and write again, which took `spent` so far.
   /// The host's curves, if this worker has them; on its own clock.
   std::vector<trace::HostSample> curves() const;
+  /// Worker 0: whether it is worth while to gather and write again, which took `spent` so far.
   bool due() const;
   void spent(double seconds) { spent_s_ += seconds; }
 
  private:
   std::vector<nlohmann::json> new_samples();
+  void begin_after_earlier(const std::vector<trace::RankDivision>& own);
   void add_samples(const std::string& host, const nlohmann::json& samples);
   double measuring_s(int64_t events) const;
+  void write_parts(const RunDirectory& directory, int64_t steps_done) const;
   nlohmann::json buckets() const;
   void write_operators(const RunDirectory& directory) const;
 
@@ -60,6 +69,10 @@ class Measures {
   int64_t sampled_until_ = 0;
 
   // At worker 0.
+  const Earlier earlier_;
+  const int64_t first_step_;
+  const double begun_at_;
+  std::optional<int64_t> later_;  // nanoseconds from this process's clock to the run's
   std::map<std::string, std::vector<nlohmann::json>> hosts_;
   nlohmann::json ranks_ = nlohmann::json::array();
 };

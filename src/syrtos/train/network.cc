@@ -58,10 +58,10 @@ std::span<const float> NetworkProgram::logits() const {
 }
 
 Network::Network(const std::string& name, nn::ModelOptions options, Use use, int64_t short_batch,
-                 const graph::Parameters* shared)
+                 const graph::Parameters* shared, std::shared_ptr<ops::Backend> backend)
     : name_(name),
       options_(options),
-      backend_(ops::onednn::make_backend()),
+      backend_(backend ? std::move(backend) : ops::onednn::make_backend()),
       parameters_(std::make_shared<graph::Parameters>()) {
   if (shared != nullptr) parameters_->share_weights(*shared);
   options.training = use != Use::evaluation;

@@ -49,9 +49,10 @@ class Network {
   /// Builds, adds gradients, optimises and compiles. With `short_batch` above 0 a second training
   /// program takes so many samples: the last ones of an epoch. Throws RequestError when the network
   /// does not take the options or a batch does not fit in memory. `shared`: of another network of
-  /// the same kind, whose weights it trains too.
+  /// the same kind, whose weights it trains too. `backend` makes the kernels; none: the CPU's.
   Network(const std::string& name, nn::ModelOptions options, Use use, int64_t short_batch = 0,
-          const graph::Parameters* shared = nullptr);
+          const graph::Parameters* shared = nullptr,
+          std::shared_ptr<ops::Backend> backend = nullptr);
 
   NetworkProgram& training() { return training_.at(options_.batch); }
   /// The one that takes so many samples; compiled now if there is none yet: the last step of an
@@ -73,7 +74,7 @@ class Network {
 
   const std::string name_;
   const nn::ModelOptions options_;
-  std::unique_ptr<ops::Backend> backend_;  // outlives the programs
+  std::shared_ptr<ops::Backend> backend_;  // outlives the programs
   nn::Model model_;
   std::shared_ptr<graph::Parameters> parameters_;
   std::map<int64_t, NetworkProgram> training_;  // by samples

@@ -7,6 +7,7 @@
 #include "syrtos/data/augment.h"
 #include "syrtos/data/fit.h"
 #include "syrtos/data/order.h"
+#include "syrtos/ops/backend.h"
 #include "syrtos/strategy/options.h"
 #include "syrtos/train/evaluate.h"
 #include "syrtos/train/job.h"
@@ -51,9 +52,10 @@ struct ResolvedJob {
   std::vector<View> views;
 
   strategy::Options strategy;
-  TraceSteps trace;                ///< that are recorded event by event
-  double planned_step_s = 0;       ///< what a plan says of a step; 0: there was none
-  std::optional<Machine> machine;  ///< what this host can do at best, if that is known
+  TraceSteps trace;                       ///< that are recorded event by event
+  double planned_step_s = 0;              ///< what a plan says of a step; 0: there was none
+  std::optional<Machine> machine;         ///< what this host can do at best, if that is known
+  std::shared_ptr<ops::Backend> backend;  ///< makes the kernels; none: the CPU's
 
   nn::ModelOptions model_options(int64_t batch) const;
   /// Samples of all workers in a step.

@@ -27,6 +27,7 @@ class RunDirectory {
   std::filesystem::path best() const { return path_ / "best.ckpt"; }
   // Where the time went, see trace/division_log.h and measures.h.
   std::filesystem::path steps() const { return path_ / "steps.csv"; }
+  std::filesystem::path parts() const { return path_ / "parts.json"; }
   std::filesystem::path hosts() const { return path_ / "hosts.json"; }
   std::filesystem::path exchange() const { return path_ / "exchange.json"; }
   std::filesystem::path operators() const { return path_ / "operators.json"; }

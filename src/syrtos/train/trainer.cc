@@ -19,8 +19,12 @@ Network make_network(const ResolvedJob& job, int worker, const graph::Parameters
   set_thread_count(static_cast<int>(job.job.threads));
   // With fewer samples than workers a share can be empty; the program still has a size.
   const int64_t share = std::max<int64_t>(1, job.share(worker));
-  return {job.job.network, job.model_options(share), Network::Use::both, job.short_share(worker),
-          shared};
+  return {job.job.network,
+          job.model_options(share),
+          Network::Use::both,
+          job.short_share(worker),
+          shared,
+          job.backend};
 }
 
 std::shared_ptr<optim::Optimizer> make_optimizer(const ResolvedJob& job, const Network& network) {
@@ -171,6 +175,7 @@ void Trainer::resume(const std::filesystem::path& run) {
   lay_out_steps();
   require_samples_for_all();
   if (directory_->rewind(position_.step)) directory_->keep_as_best();
+  earlier_ = read_earlier(*directory_, position_.step);
   if (position_.step >= total_steps_ && !epoch_is_over()) {
     fail_request("{} is complete ({} steps); to train longer give more --epochs or --steps",
                  run.string(), position_.step);
@@ -301,7 +306,7 @@ Task<> Trainer::start(TrainObserver& observer) {
   epoch_complete_ = position_.used > 0 && steps_in_epoch() == steps_per_epoch_;
   learning_rate_ = optim::learning_rate(schedule_, std::max<int64_t>(0, position_.step - 1));
   accounting_.emplace(team_->meter(), team_->world(), position_.step);
-  measures_.emplace(*team_, network_, job_);
+  measures_.emplace(*team_, network_, job_, std::move(earlier_), position_.step);
   if (trace_) trace_->connect(team_->meter(), team_->replica().profile());
   if (!is_first()) co_return;
   SYRTOS_CHECK(directory_.has_value(), "begin() or resume() comes first");

@@ -142,6 +142,7 @@ class Trainer {
   int64_t total_steps_ = 0;
   optim::Schedule schedule_;
   std::optional<RunDirectory> directory_;
+  Earlier earlier_;
   std::optional<Board> board_;
   Position position_;
   bool epoch_complete_ = false;

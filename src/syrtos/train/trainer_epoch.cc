@@ -132,7 +132,7 @@ Task<> Trainer::gather_measures(World& world) {
       co_await team_->gather(measures_->own(accounting_->log(), trace_ ? trace_->events() : 0));
   if (!is_first()) co_return;
   const Meter::Doing writes(team_->meter(), Part::other);
-  co_await world.compute(0, [&] { measures_->write(*directory_, texts); });
+  co_await world.compute(0, [&] { measures_->write(*directory_, texts, position_.step); });
   measures_->spent(world.now() - before);
 }
 

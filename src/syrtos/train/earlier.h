@@ -1,0 +1,34 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "syrtos/trace/division_log.h"
+#include "syrtos/train/run_directory.h"
+
+namespace syrtos::train {
+
+/// What processes before this one have written down about the time of a run that goes on, up to
+/// the step that it goes on from; what this one measures is added to it. Worker 0's.
+struct Earlier {
+  std::vector<trace::RankDivision> divisions;
+  int64_t end = 0;           ///< of worker 0's last record, on the clock of the first process
+  nlohmann::json parts;      ///< as in measures.h
+  nlohmann::json hosts;      ///< host -> samples
+  nlohmann::json operators;  ///< null: none
+  nlohmann::json exchange;   ///< null: none
+};
+
+/// Files that are missing or damaged are as good as empty.
+Earlier read_earlier(const RunDirectory& directory, int64_t steps_done);
+
+/// Each rank's records, of before and then of this process: these are `later` by so much.
+std::vector<trace::RankDivision> continued(std::vector<trace::RankDivision> earlier,
+                                           const std::vector<trace::RankDivision>& own,
+                                           int64_t later);
+/// Adds the sums over calls, if these are the same kernels in the same setting.
+void add_operators(nlohmann::json& operators, const nlohmann::json& earlier);
+/// Adds what crossed, if it was the same team. Times of buckets stay those of this process.
+void add_exchange(nlohmann::json& exchange, const nlohmann::json& earlier);
+
+}  // namespace syrtos::train
