@@ -67,8 +67,4 @@ bool fits(const ClusterProfile& cluster, const Candidate& candidate);
 /// slowest of the hosts they are on.
 collective::LinkSpeed link_of(const ClusterProfile& cluster, int ranks);
 
-/// The bytes that buckets of this candidate have at most.
-size_t bucket_bytes(const Workload& workload, const ClusterProfile& cluster,
-                    const Candidate& candidate);
-
 }  // namespace syrtos::planner
