@@ -9,7 +9,9 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
+#include "syrtos/planner/ranking.h"
 #include "syrtos/planner/reason.h"
+#include "syrtos/planner/what_if.h"
 
 namespace syrtos::planner {
 
@@ -19,7 +21,6 @@ using strategy::Wire;
 
 namespace {
 
-constexpr double kFewPercent = 0.01;  // what differs by less is taken for equal
 constexpr double kGain = 0.05;
 
 Candidate alone() { return {}; }
@@ -38,7 +39,7 @@ class Planner {
     check_memory();
     if (plan_.alone_fits) all_.push_back(plan_.alone);
     search();
-    rank();
+    rank(all_, options_.goal);
     left_ += options_.effort / 2;
     if (options_.detailed > 0 && options_.space.bucket_mb == 0) try_buckets();
     std::map<Sync::Kind, int> seen;
@@ -54,7 +55,8 @@ class Planner {
     plan_.ranked = all_;
     note_fastest();
     draw();
-    if (options_.what_if && !stopped()) ask_what_if();
+    if (options_.what_if && !stopped())
+      plan_.what_ifs = what_ifs(workload_, cluster_, options_, plan_);
     return std::move(plan_);
   }
 
@@ -204,44 +206,7 @@ class Planner {
         ++plan_.simulated;
       }
     }
-    rank();
-  }
-
-  double score(const Prediction& prediction) const {
-    if (options_.goal == Goal::cost) return prediction.cost();
-    const bool wasteful = options_.goal == Goal::efficiency && prediction.efficiency() < kEfficient;
-    return wasteful ? 1e6 * prediction.epoch_s : prediction.epoch_s;
-  }
-
-  /// Among equals: fewer hosts, the same result as alone, nothing rounded, no servers.
-  static int complexity(const Prediction& prediction) {
-    const strategy::Options& options = prediction.candidate.options;
-    if (prediction.candidate.workers == 1) return 0;
-    int points = 16 * prediction.hosts;
-    if (options.sync.kind == Sync::Kind::join) points += 2;
-    if (options.sync.kind == Sync::Kind::local || options.sync.kind == Sync::Kind::ssp ||
-        options.sync.kind == Sync::Kind::async || options.sync.kind == Sync::Kind::backup) {
-      points += 6;
-    }
-    if (options.wire.kind != Wire::Kind::f32) points += 3;
-    if (options.exchange.has_servers()) points += 1;
-    if (options.bucket_mb > 0) points += 1;
-    return points;
-  }
-
-  void rank() {
-    double least = std::numeric_limits<double>::infinity();
-    for (const Prediction& prediction : all_) least = std::min(least, score(prediction));
-    const auto level = [&](const Prediction& prediction) {
-      return static_cast<int64_t>(std::log(score(prediction) / least) / kFewPercent);
-    };
-    std::stable_sort(all_.begin(), all_.end(), [&](const Prediction& a, const Prediction& b) {
-      const int64_t left = level(a);
-      const int64_t right = level(b);
-      if (left != right) return left < right;
-      if (complexity(a) != complexity(b)) return complexity(a) < complexity(b);
-      return score(a) < score(b);
-    });
+    rank(all_, options_.goal);
   }
 
   void note_fastest() {
@@ -290,63 +255,6 @@ class Planner {
       }
       plan_.curves.push_back(std::move(curve));
     }
-  }
-
-  /// The same search over the ways that came out best, in another cluster or with another job.
-  void ask_what_if() {
-    SearchSpace space = options_.space;
-    space.exchanges.clear();
-    space.syncs.clear();
-    for (size_t i = 0; i < plan_.ranked.size() && i < 12; ++i) {
-      const Candidate& candidate = plan_.ranked[i].candidate;
-      if (candidate.workers == 1) continue;
-      const auto same_exchange = [&](const Exchange& e) {
-        return to_string(e) == to_string(candidate.options.exchange);
-      };
-      const auto same_sync = [&](const Sync& s) {
-        return to_string(s) == to_string(candidate.options.sync);
-      };
-      if (std::none_of(space.exchanges.begin(), space.exchanges.end(), same_exchange)) {
-        space.exchanges.push_back(candidate.options.exchange);
-      }
-      if (std::none_of(space.syncs.begin(), space.syncs.end(), same_sync)) {
-        space.syncs.push_back(candidate.options.sync);
-      }
-    }
-    if (space.exchanges.empty()) space = options_.space;
-    PlanOptions again = options_;
-    again.space = space;
-    again.what_if = false;
-    again.detailed = 0;
-    again.effort = options_.effort / 8;
-    again.progress = {};
-    const auto ask = [&](const std::string& what, const Workload& workload,
-                         const ClusterProfile& cluster, const PlanOptions& options) {
-      tell(0.95, "what if: " + what);
-      if (stopped()) return;
-      const Plan other = make_plan(workload, cluster, options);
-      const double gain = plan_.best().epoch_s / other.best().epoch_s;
-      plan_.what_ifs.push_back({what, other.best(), gain});
-    };
-    ClusterProfile cluster = cluster_;
-    for (HostProfile& host : cluster.hosts) host.bandwidth *= 10;
-    cluster.all_at_once *= 10;
-    ask("the network were 10 times faster", workload_, cluster, again);
-    cluster = cluster_;
-    for (HostProfile& host : cluster.hosts) host.latency /= 2;
-    ask("latency were half", workload_, cluster, again);
-    cluster = cluster_;
-    for (HostProfile& host : cluster.hosts) host.speed *= 2;
-    ask("hosts computed twice as fast", workload_, cluster, again);
-    Workload workload = workload_;
-    workload.batch *= 2;
-    if (workload.batch <= workload.samples)
-      ask("the batch were twice as large", workload, cluster_, again);
-    PlanOptions rounded = again;
-    rounded.space.wires = {{Wire::Kind::bf16, 0}};
-    ask("bf16 were on the wire", workload_, cluster_, rounded);
-    std::stable_sort(plan_.what_ifs.begin(), plan_.what_ifs.end(),
-                     [](const WhatIf& a, const WhatIf& b) { return a.gain > b.gain; });
   }
 
   const Workload& workload_;

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <vector>
+
+#include "syrtos/planner/plan.h"
+
+namespace syrtos::planner {
+
+/// The best for this goal first. What differs by a percent is taken for equal, and then the simpler
+/// way comes first.
+void rank(std::vector<Prediction>& predictions, Goal goal);
+
+}  // namespace syrtos::planner

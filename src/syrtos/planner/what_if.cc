@@ -1,0 +1,78 @@
+#include "syrtos/planner/what_if.h"
+
+#include <algorithm>
+
+namespace syrtos::planner {
+
+using strategy::Exchange;
+using strategy::Sync;
+using strategy::Wire;
+
+namespace {
+
+/// The exchanges and modes of the best ones.
+SearchSpace best_ways(const SearchSpace& all, const Plan& plan) {
+  SearchSpace space = all;
+  space.exchanges.clear();
+  space.syncs.clear();
+  for (size_t i = 0; i < plan.ranked.size() && i < 12; ++i) {
+    const Candidate& candidate = plan.ranked[i].candidate;
+    if (candidate.workers == 1) continue;
+    const auto same_exchange = [&](const Exchange& e) {
+      return to_string(e) == to_string(candidate.options.exchange);
+    };
+    const auto same_sync = [&](const Sync& s) {
+      return to_string(s) == to_string(candidate.options.sync);
+    };
+    if (std::none_of(space.exchanges.begin(), space.exchanges.end(), same_exchange)) {
+      space.exchanges.push_back(candidate.options.exchange);
+    }
+    if (std::none_of(space.syncs.begin(), space.syncs.end(), same_sync)) {
+      space.syncs.push_back(candidate.options.sync);
+    }
+  }
+  return space.exchanges.empty() ? all : space;
+}
+
+}  // namespace
+
+std::vector<WhatIf> what_ifs(const Workload& workload, const ClusterProfile& cluster,
+                             const PlanOptions& options, const Plan& plan) {
+  PlanOptions again = options;
+  again.space = best_ways(options.space, plan);
+  again.what_if = false;
+  again.detailed = 0;
+  again.effort = options.effort / 8;
+  again.progress = {};
+  std::vector<WhatIf> answers;
+  const auto ask = [&](const std::string& what, const Workload& job, const ClusterProfile& hosts,
+                       const PlanOptions& how) {
+    if (options.progress) options.progress(0.95, "what if: " + what);
+    if (options.should_stop && options.should_stop()) return;
+    const Plan other = make_plan(job, hosts, how);
+    answers.push_back({what, other.best(), plan.best().epoch_s / other.best().epoch_s});
+  };
+  ClusterProfile changed = cluster;
+  for (HostProfile& host : changed.hosts) host.bandwidth *= 10;
+  changed.all_at_once *= 10;
+  ask("the network were 10 times faster", workload, changed, again);
+  changed = cluster;
+  for (HostProfile& host : changed.hosts) host.latency /= 2;
+  ask("latency were half", workload, changed, again);
+  changed = cluster;
+  for (HostProfile& host : changed.hosts) host.speed *= 2;
+  ask("hosts computed twice as fast", workload, changed, again);
+  Workload larger = workload;
+  larger.batch *= 2;
+  if (larger.batch <= larger.samples) {
+    ask("the batch were twice as large", larger, cluster, again);
+  }
+  PlanOptions rounded = again;
+  rounded.space.wires = {{Wire::Kind::bf16, 0}};
+  ask("bf16 were on the wire", workload, cluster, rounded);
+  std::stable_sort(answers.begin(), answers.end(),
+                   [](const WhatIf& a, const WhatIf& b) { return a.gain > b.gain; });
+  return answers;
+}
+
+}  // namespace syrtos::planner
