@@ -69,7 +69,7 @@ function chip() {
 }
 function head() {
   return make("header", {}, make("div", {class: "head"}, make("h1", {}, data.name), chip()),
-    make("div", {class: "quiet"}, data.title));
+    make("div", {class: "quiet"}, data.title + (data.replayed ? ", computing replayed" : "")));
 }
 function banner() {
   const texts = data.banner || [];
@@ -192,7 +192,7 @@ function timeline() {
       make("title", {}, `${name}: ${time(length)}`)));
     }
     lanes.set(index, y + height / 2);
-    y += height + 2;
+    y += height + (crosses ? 3 : 2);
   });
   for (const at of ticks) {
     grid.append(make("line", {class: "grid", x1: scale(at), x2: scale(at), y1: 16, y2: y}));

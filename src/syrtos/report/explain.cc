@@ -68,7 +68,6 @@ std::string title_of(const Run& run) {
                         job.workers, job.exchange, job.sync, job.wire);
   }
   if (!job.precision.empty()) text += ", " + job.precision;
-  if (job.replayed) text += ", computing replayed";
   return clean_text(text);
 }
 

@@ -174,11 +174,12 @@ class Finder {
     const std::string layers = bucket.first_layer == bucket.last_layer || bucket.last_layer.empty()
                                    ? bucket.first_layer
                                    : bucket.first_layer + " to " + bucket.last_layer;
-    const bool waits = bucket.exposed_s > 1.01 * seconds;
-    return fmt::format(
-        "; {} ({}) {} most: its exchange is exposed for {}{}", layers, format_bytes(bucket.bytes),
-        buckets.size() > 1 ? "takes" : "is all and takes", format_short_time(bucket.exposed_s),
-        waits ? ", waiting for others included" : "");
+    if (buckets.size() == 1) {
+      return fmt::format("; all gradients are one bucket of {}", format_bytes(bucket.bytes));
+    }
+    if (bucket.exposed_s < 0.2 * seconds) return "";  // many share the blame
+    return fmt::format("; {} ({}) takes most: its exchange is exposed for {}", layers,
+                       format_bytes(bucket.bytes), format_short_time(bucket.exposed_s));
   }
 
   struct SlowPair {

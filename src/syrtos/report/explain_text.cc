@@ -93,7 +93,9 @@ class Writer {
     if (explanation_.images_per_s > 0) {
       line += fmt::format("; {} images/s", format_count(std::llround(explanation_.images_per_s)));
     }
-    if (!run_.epochs.empty() && !run_.job.replayed) {
+    if (run_.job.replayed) {
+      line += "; computing was replayed";
+    } else if (!run_.epochs.empty()) {
       const RunEpoch& last = run_.epochs.back();
       line += fmt::format("; loss {:.4g}", last.train_loss);
       if (last.test_accuracy)

@@ -20,7 +20,7 @@ using trace::RankEvents;
 namespace {
 
 constexpr size_t kMostSpans = 4000;    // of all lanes
-constexpr size_t kMostMessages = 150;  // as lines: more cover each other
+constexpr size_t kMostMessages = 100;  // as lines: more cover each other
 constexpr size_t kMostLanes = 48;
 
 struct Window {
@@ -98,6 +98,7 @@ std::optional<Window> window_of(const std::vector<RankEvents>& ranks) {
 
 /// What a span counts as, by its category or name.
 std::string part_of(const trace::NameTable::Entry& name) {
+  if (name.category == "message") return name.text == "permit" ? "wait" : "network";
   for (const std::string_view part : trace::kPartNames) {
     if (name.category == part || name.text.find(part) != std::string::npos)
       return std::string(part);
