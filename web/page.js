@@ -47,6 +47,14 @@ const percent = (share) => (100 * share).toFixed(share < 0.0995 ? 1 : 0) + " %";
 const count = (number) => Math.round(number).toLocaleString("en");
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 const sum = (step) => PARTS.reduce((all, part) => all + (step[part] || 0), 0);
+/** Round numbers from 0 to `end`, about `many`. */
+function roundTicks(end, many) {
+  const power = 10 ** Math.floor(Math.log10(end / many));
+  const step = power * [1, 2, 5, 10].find((n) => end / (n * power) <= many);
+  return Array.from({length: Math.floor(end / step * 1.0001) + 1}, (_, i) => i * step);
+}
+/** Of a round number: without decimals that say nothing. */
+const shortTime = (seconds) => time(seconds).replace(/\.?0+ /, (zeros) => zeros[0] === "." ? " " : zeros);
 function card(title, ...children) {
   return make("section", {class: "card"}, title ? make("h2", {}, title) : null, ...children);
 }
@@ -61,7 +69,7 @@ function chip() {
 }
 function head() {
   return make("header", {}, make("div", {class: "head"}, make("h1", {}, data.name), chip()),
-    make("div", {class: "quiet"}, data.title));
+    make("div", {class: "quiet"}, data.title + (data.replayed ? ", computing replayed" : "")));
 }
 function banner() {
   const texts = data.banner || [];
@@ -90,8 +98,8 @@ function facts() {
   }
   const loss = data.progress && data.running && data.progress.loss ? data.progress.loss
     : last ? last.train_loss : null;
-  if (loss !== null) add("training loss", loss.toPrecision(4), "loss");
-  if (last && last.test_accuracy !== undefined) add("test accuracy", percent(last.test_accuracy), "accuracy");
+  if (loss !== null && !data.replayed) add("training loss", loss.toPrecision(4), "loss");
+  if (last && last.test_accuracy !== undefined && !data.replayed) add("test accuracy", percent(last.test_accuracy), "accuracy");
   return list.length ? make("div", {class: "facts"}, list) : null;
 }
 
@@ -103,8 +111,9 @@ function causes() {
     make("div", {}, make("span", {class: "kind"}, cause.kind + ": "), cause.text,
       make("div", {class: "meter"}, make("i", {style: `width:${Math.min(100, 100 * cause.share)}%`})))));
   return card("What holds it up", items.length ? make("ol", {class: "list", id: "causes"}, items)
-    : make("p", {class: "quiet"}, data.ranks.length ? "Nothing but computing takes more than 1 % of a step."
-      : "No step has been recorded yet."));
+    : make("p", {class: "quiet"}, !data.ranks.length ? "No step has been recorded yet."
+      : data.running && !data.epochs.length ? "Too few steps yet to say."
+        : "Nothing but computing takes more than 1 % of a step."));
 }
 function advice() {
   if (!data.advice.length) return null;
@@ -144,10 +153,8 @@ function division() {
   const all = sum(data.cluster.step);
   const legend = PARTS.filter((part) => data.cluster.step[part] > 0.0005 * all).map((part) =>
     make("span", {}, make("i", {class: part}), `${WORDS[part]} ${percent(data.cluster.step[part] / all)}`));
-  const hidden = data.cluster.step.hidden_network;
   return card("Where the time went", make("p", {}, data.path), make("div", {class: "bars", id: "division"}, rows),
     make("div", {class: "legend"}, legend),
-    hidden > 0 ? make("p", {class: "quiet small"}, `Beside computing, exchanges ran for ${time(hidden)} of a step.`) : null,
     data.certainty ? make("p", {class: "quiet small"}, data.certainty) : null,
     shown.length < data.ranks.length ? make("p", {class: "quiet small"},
       `Shown are the 32 of ${data.ranks.length} ranks that compute longest.`) : null);
@@ -158,41 +165,48 @@ function division() {
 function timeline() {
   const t = data.timeline;
   if (!t) return null;
-  const left = 150, width = 960, height = 18, gap = 8;
+  const left = 140, width = 970, gap = 8;
   const scale = (s) => left + width * s / t.seconds;
+  const ticks = roundTicks(t.seconds, 8);
   const svg = make("svg", {class: "timeline", role: "img", "aria-label": "one step across ranks"});
   let y = 22;
   const lanes = new Map();
-  for (let i = 0; i <= 8; ++i) {
-    const at = t.seconds * i / 8;
-    svg.append(make("text", {x: scale(at), y: 12, "text-anchor": i === 0 ? "start" : i === 8 ? "end" : "middle"}, time(at)));
+  for (const at of ticks) {
+    const edge = at === 0 ? "start" : scale(at) > left + width - 30 ? "end" : "middle";
+    svg.append(make("text", {x: scale(at), y: 12, "text-anchor": edge}, shortTime(at)));
   }
   const grid = make("g", {});
   svg.append(grid);
   t.lanes.forEach((lane, index) => {
     if (index > 0 && t.lanes[index - 1].rank !== lane.rank) y += gap;
+    // What crosses may overlap: thinner, and the darker the more there is.
+    const crosses = lane.messages || lane.label.endsWith("exchange");
+    const height = crosses ? 11 : 18;
     const label = lane.label.length > 22 ? lane.label.slice(0, 21) + "…" : lane.label;
-    svg.append(make("text", {x: 0, y: y + 13}, label, make("title", {}, lane.label)));
+    svg.append(make("text", {x: 0, y: y + height / 2 + 4}, label, make("title", {}, lane.label)));
     svg.append(make("rect", {class: "lane", x: left, y, width, height}));
     for (const [name, part, start, length] of lane.spans) {
-      svg.append(make("rect", {class: "f-" + part, x: scale(start), y: y + 1, rx: 2,
-        width: Math.max(0.8, width * length / t.seconds), height: height - 2},
+      const wide = width * length / t.seconds;
+      svg.append(make("rect", {class: "f-" + part + (crosses ? " crosses" : ""), x: scale(start), y: y + 1,
+        rx: wide > 6 ? 2 : 0, width: Math.max(0.8, wide), height: height - 2},
       make("title", {}, `${name}: ${time(length)}`)));
     }
     lanes.set(index, y + height / 2);
-    y += height + 2;
+    y += height + (crosses ? 3 : 2);
   });
-  for (let i = 0; i <= 8; ++i) {
-    const x = scale(t.seconds * i / 8);
-    grid.append(make("line", {class: "grid", x1: x, x2: x, y1: 16, y2: y}));
+  for (const at of ticks) {
+    grid.append(make("line", {class: "grid", x1: scale(at), x2: scale(at), y1: 16, y2: y}));
   }
   for (const [from, start, to, end, name] of t.messages) {
     svg.append(make("path", {class: "message", d: `M${scale(start)} ${lanes.get(from)}L${scale(end)} ${lanes.get(to)}`},
       make("title", {}, `${name}: ${time(end - start)}`)));
   }
   svg.setAttribute("viewBox", `0 0 ${left + width + 2} ${y + 4}`);
+  const shown = new Set(t.lanes.flatMap((lane) => lane.spans.map((span) => span[1])));
+  const legend = PARTS.filter((part) => shown.has(part)).map((part) =>
+    make("span", {}, make("i", {class: part}), part === "network" ? "exchange" : WORDS[part]));
   return card("One step across ranks", make("p", {class: "quiet small"}, t.text),
-    make("div", {class: "scroll"}, svg));
+    make("div", {class: "scroll"}, svg), make("div", {class: "legend"}, legend));
 }
 
 // ---- operators --------------------------------------------------------------
@@ -218,6 +232,7 @@ function operators() {
 
 // ---- curves -----------------------------------------------------------------
 
+const lastOf = (values) => values.reduce((last, v) => v === null || v === undefined ? last : v, null);
 /** Keeps a chart while its series stay the same, so that a poll does not take a zoom away. */
 function curve(id, title, xs, series, options = {}) {
   const box = make("div", {class: "chart", id: "chart-" + id}, make("h3", {}, title));
@@ -235,20 +250,23 @@ function curve(id, title, xs, series, options = {}) {
   const mount = make("div", {});
   box.append(mount);
   const plot = new uPlot({
-    width: 400, height: 180, cursor: {drag: {x: true, y: false}},
+    width: 400, height: 196, cursor: {drag: {x: true, y: false}},
     scales: {x: {time: false}, y: {range: options.range || ((u, low, high) => {
       const from = options.from === undefined ? low : Math.min(low, options.from);
-      return high > from ? [from, high + 0.05 * (high - from)] : [from - 1, from + 1];
+      if (high > from) return [from, high + 0.05 * (high - from)];
+      return options.from === undefined ? [from - 1, from + 1] : [from, from + 1];
     })}},
-    axes: [{...axis, size: 30, values: (u, ticks) => ticks.map((v) => Number.isInteger(v) ? count(v) : v)},
+    axes: [{...axis, size: 30, label: options.x || "step", labelSize: 16, labelGap: 0, labelFont: axis.font, values: (u, ticks) => ticks.map((v) => Number.isInteger(v) ? count(v) : v)},
       {...axis, size: options.size || 52, values: (u, ticks) => ticks.map((v) => format(v))}],
-    series: [{label: options.x || "step", value: (u, v) => v === null ? "-" : String(Number(v.toPrecision(6)))},
+    series: [{label: options.x || "step", value: (u, v) => count(v === null ? lastOf(u.data[0]) : v)},
       ...series.map((s, i) => ({label: s.name, stroke: colour("s" + i % 6), width: 1.6,
-        points: {show: xs.length <= 20}, spanGaps: true, value: (u, v) => v === null || v === undefined ? "-" : format(v)}))],
+        points: {show: (u) => Boolean(s.sparse) || u.data[0].length <= 20}, spanGaps: true,
+        // Where no pointer is: the last one.
+        value: (u, v, at, index) => format(index === null || index === undefined ? lastOf(u.data[at]) : v)}))],
   }, values, mount);
   const fit = () => {
     const width = Math.floor(box.clientWidth);
-    if (width > 0 && Math.abs(width - plot.width) > 1) plot.setSize({width, height: 180});
+    if (width > 0 && Math.abs(width - plot.width) > 1) plot.setSize({width, height: 196});
   };
   const zoomed = () => {
     const all = plot.data[0];
@@ -257,19 +275,37 @@ function curve(id, title, xs, series, options = {}) {
   charts.set(id, {names, plot, fit, zoomed});
   return {box, fit};
 }
+/** What was noted about once in a second, or else at the ends of epochs, and tests, over the steps. */
+function overSteps(during, training, test) {
+  const points = data.points && data.points.xs.length > 1 ? data.points : null;
+  const rows = new Map();
+  const put = (step, key, value) => {
+    if (value === undefined || value === null) return;
+    rows.set(step, {...rows.get(step), [key]: value});
+  };
+  if (points) points.xs.forEach((step, i) => put(step, "training", points[during][i]));
+  for (const epoch of data.epochs) {
+    if (!points) put(epoch.step, "training", epoch[training]);
+    if (test) put(epoch.step, "test", epoch[test]);
+  }
+  const xs = [...rows.keys()].sort((a, b) => a - b);
+  const of = (key) => xs.map((x) => rows.get(x)[key] ?? null);
+  const series = [{name: "training", values: of("training")}, {name: "test", values: of("test"), sparse: true}];
+  return {xs, series: series.filter((s) => s.values.some((v) => v !== null))};
+}
 function curves() {
   const list = [];
-  const epochs = data.epochs;
-  if (epochs.length) {
-    const xs = epochs.map((e) => e.step);
-    const of = (key) => epochs.map((e) => e[key] === undefined ? null : e[key]);
-    const pick = (pairs) => pairs.map(([name, key]) => ({name, values: of(key)})).filter((s) => s.values.some((v) => v !== null));
-    list.push(curve("loss", "loss", xs, pick([["training", "train_loss"], ["test", "test_loss"]])));
-    list.push(curve("accuracy", "accuracy", xs, pick([["training", "train_accuracy"], ["test", "test_accuracy"]]),
-      {format: (v) => v === null || v === undefined ? "-" : (100 * v).toFixed(1) + " %"}));
-    list.push(curve("speed", "images per second", xs, [{name: "images/s", values: of("images_per_s")}],
-      {from: 0, format: (v) => v === null || v === undefined ? "-" : count(v)}));
+  const add = (id, title, {xs, series}, options) => {
+    if (xs.length > 1) list.push(curve(id, title, xs, series, options));  // one point is no curve
+  };
+  if (!data.replayed) {
+    add("loss", "loss", overSteps("loss", "train_loss", "test_loss"));
+    add("accuracy", "accuracy", overSteps("accuracy", "train_accuracy", "test_accuracy"),
+      {format: (v) => v === null || v === undefined ? "-" : (100 * v).toFixed(1) + " %"});
   }
+  const speed = overSteps("images_per_s", "images_per_s");
+  speed.series.forEach((s) => { s.name = "images/s"; });
+  add("speed", "images per second", speed, {from: 0, format: (v) => v === null || v === undefined ? "-" : count(v)});
   const steps = data.steps;
   if (steps && steps.xs.length > 1) {
     list.push(curve("steps", "time of a step", steps.xs, steps.ranks,
@@ -324,18 +360,25 @@ function plan() {
 function buckets() {
   const list = data.buckets || [];
   if (!list.length) return null;
-  const end = Math.max(...list.map((b) => b.arrived_s));
-  return card("Buckets of rank 0", make("div", {class: "bars"}, list.slice(0, 24).map((b) => {
-    const at = (s) => 100 * s / end;
+  // Of many those that hold a step up most, in the order in which they become ready.
+  const shown = [...list].sort((a, b) => b.exposed_s - a.exposed_s || b.bytes - a.bytes).slice(0, 16)
+    .sort((a, b) => a.ready_s - b.ready_s);
+  const begin = Math.min(...shown.map((b) => b.ready_s));
+  const end = Math.max(...shown.map((b) => b.arrived_s));
+  return card("Buckets of rank 0", make("div", {class: "bars"}, shown.map((b) => {
+    const at = (s) => 100 * s / (end - begin);
     const layers = b.first_layer === b.last_layer || !b.last_layer ? b.first_layer : `${b.first_layer} to ${b.last_layer}`;
     const hidden = Math.max(0, b.arrived_s - b.ready_s - b.exposed_s);
     return barRow(layers,
       make("div", {class: "bar", title: `ready at ${time(b.ready_s)}, there at ${time(b.arrived_s)}, exposed ${time(b.exposed_s)}`},
-        make("span", {style: `width:${at(b.ready_s)}%`}), make("span", {class: "forward", style: `width:${at(hidden)}%`}),
+        make("span", {style: `width:${at(b.ready_s - begin)}%`}), make("span", {class: "forward", style: `width:${at(hidden)}%`}),
         make("span", {class: "network", style: `width:${at(b.exposed_s)}%`})),
       bytes(b.bytes));
   })), make("div", {class: "legend"}, make("span", {}, make("i", {class: "forward"}), "on its way, hidden"),
-    make("span", {}, make("i", {class: "network"}), "exposed"), make("span", {class: "quiet"}, `from 0 to ${time(end)} of a step`)));
+    make("span", {}, make("i", {class: "network"}), "exposed")),
+  make("p", {class: "quiet small"}, `From ${time(begin)} to ${time(end)} after the start of a step` +
+    (end > data.step_seconds ? ": what is still on its way crosses at the beginning of the next." : ".") +
+    (shown.length < list.length ? ` Shown are the ${shown.length} of ${list.length} buckets that are exposed most.` : "")));
 }
 function notes() {
   return data.notes.length ? card("Notes", make("ul", {class: "notes quiet"}, data.notes.map((n) => make("li", {}, n)))) : null;

@@ -23,6 +23,12 @@ constexpr std::array<const char*, 12> kCauseNames = {
     "slow loader",  "slow rank",     "slow link",   "exchange",   "latency",    "server",
     "uneven steps", "slow operator", "small batch", "evaluation", "checkpoint", "other"};
 
+/// Of a run that goes on, the first step and then those of about a second.
+bool first_alone(const RunRank& rank) {
+  const std::vector<trace::DivisionRecord>& records = rank.records;
+  return !rank.per_epoch && records.size() > 1 && records[0].steps == 1 && records[1].steps > 1;
+}
+
 /// Without the first steps of processes, if that leaves enough.
 RankTime mean_of(const Run& run, const RunRank& rank) {
   RankTime time{.rank = rank.rank, .host = rank.host, .name = rank.name()};
@@ -30,6 +36,7 @@ RankTime mean_of(const Run& run, const RunRank& rank) {
       !rank.per_epoch && rank.records.size() >= 8 * std::max<size_t>(1, run.parts.size());
   for (size_t i = 0; i < rank.records.size(); ++i) {
     if (enough && (i == 0 || run.begins_part(rank.records[i].step))) continue;
+    if (i == 0 && first_alone(rank)) continue;
     time.step += rank.records[i].division();
     time.steps += rank.records[i].steps;
   }
@@ -216,11 +223,6 @@ Explanation explain(const Run& run, const ExplainOptions& options) {
   }
   explanation.cluster = mean_of(explanation.ranks);
   explanation.step_s = explanation.cluster.seconds();
-  if (explanation.in_step) {
-    for (const RankTime& rank : explanation.ranks) {
-      explanation.step_s = std::max(explanation.step_s, rank.seconds());
-    }
-  }
   explanation.images_per_s = images_per_s(explanation, run);
   if (run.exchange && run.exchange->planned_step_s > 0) {
     explanation.planned_step_s = run.exchange->planned_step_s;

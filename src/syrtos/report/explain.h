@@ -77,7 +77,7 @@ struct Explanation {
   std::string state;            ///< "complete", "epoch 2 of 5"
   std::vector<RankTime> ranks;  ///< workers, by rank
   RankTime cluster;             ///< their mean
-  double step_s = 0;            ///< of the slowest, or the mean where nobody waits
+  double step_s = 0;            ///< mean of the ranks, without evaluating and saving
   double images_per_s = 0;      ///< of all; 0: not known
   int64_t samples_per_step = 0;
   bool in_step = true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "syrtos/base/format.h"
 #include "syrtos/planner/units.h"
@@ -162,8 +163,8 @@ class Finder {
                     explanation_.in_step ? ", who wait for it" : "", why_slow(slow), with));
   }
 
-  /// The largest of what is exposed: "the exchange of fc6's gradient (151 MB) ...".
-  std::string largest_bucket() const {
+  /// The bucket that is exposed most, of `seconds` in all.
+  std::string largest_bucket(double seconds) const {
     if (!run_.exchange || run_.exchange->buckets.empty()) return "";
     const auto& buckets = run_.exchange->buckets;
     const BucketTimes& bucket = *std::max_element(
@@ -173,26 +174,33 @@ class Finder {
     const std::string layers = bucket.first_layer == bucket.last_layer || bucket.last_layer.empty()
                                    ? bucket.first_layer
                                    : bucket.first_layer + " to " + bucket.last_layer;
-    return fmt::format(
-        "; the exchange of {}'s gradient, {}, cannot be hidden: {} of it are exposed", layers,
-        format_bytes(bucket.bytes), format_short_time(bucket.exposed_s));
+    if (buckets.size() == 1) {
+      return fmt::format("; all gradients are one bucket of {}", format_bytes(bucket.bytes));
+    }
+    if (bucket.exposed_s < 0.2 * seconds) return "";  // many share the blame
+    return fmt::format("; {} ({}) takes most: its exchange is exposed for {}", layers,
+                       format_bytes(bucket.bytes), format_short_time(bucket.exposed_s));
   }
 
-  /// From the trace: the pair of ranks between which bytes move slowest, if it stands out.
-  std::string slow_pair() const {
-    if (!run_.trace) return "";
+  struct SlowPair {
+    std::string text;
+    double ratio = 1;  // of its speed to the fastest's
+  };
+  /// From the trace: the pair of ranks between which bytes move slowest, if it stands out. In a
+  /// ring with a slow link the others are held up too, but now and then they show what they can.
+  std::optional<SlowPair> slow_pair() const {
+    if (!run_.trace) return {};
     const std::vector<LinkRate> rates = link_rates(*run_.trace);
-    if (rates.size() < 3) return "";
-    std::vector<double> all;
-    for (const LinkRate& link : rates) all.push_back(link.bytes_per_s);
-    const double usual = median(all);
-    const LinkRate& slow = *std::min_element(
+    if (rates.size() < 3) return {};
+    const auto [slow, fast] = std::minmax_element(
         rates.begin(), rates.end(),
         [](const LinkRate& a, const LinkRate& b) { return a.bytes_per_s < b.bytes_per_s; });
-    if (slow.bytes_per_s > kSlowLink * usual) return "";
-    return fmt::format("from rank {} to rank {} bytes move at {}, elsewhere at {}", slow.from,
-                       slow.to, planner::format_bandwidth(slow.bytes_per_s),
-                       planner::format_bandwidth(usual));
+    const double ratio = slow->bytes_per_s / fast->bytes_per_s;
+    if (ratio > kSlowLink) return {};
+    return SlowPair{fmt::format("from rank {} to rank {} bytes move at {}, elsewhere at {}",
+                                slow->from, slow->to, planner::format_bandwidth(slow->bytes_per_s),
+                                planner::format_bandwidth(fast->bytes_per_s)),
+                    ratio};
   }
 
   void links_and_exchange() {
@@ -204,9 +212,11 @@ class Finder {
         ranks_.begin(), ranks_.end(),
         [&](const RankTime& a, const RankTime& b) { return network(a) < network(b); });
     double common = all_[Part::network];
+    // Whom a busy server serves last exchanges longer, whatever its link.
+    const double slower = has_servers() ? 3 : 1.5;
     if (ranks_.size() > 2) {
       const double usual = median_of_others(ranks_, slow.rank, network);
-      if (network(slow) > 1.5 * usual && network(slow) - usual > 0.03 * explanation_.step_s) {
+      if (network(slow) > slower * usual && network(slow) - usual > 0.03 * explanation_.step_s) {
         slow_link_s_ = network(slow) - usual;
         common = usual;
         add(CauseKind::slow_link,
@@ -216,28 +226,32 @@ class Finder {
                         pair_text()));
       }
     }
-    const std::string pair = slow_link_s_ > 0 ? "" : slow_pair();
-    if (!pair.empty()) {
-      add(CauseKind::slow_link, common, pair + largest_bucket());
-      return;
+    if (slow_link_s_ == 0) {
+      if (const std::optional<SlowPair> pair = slow_pair()) {
+        add(CauseKind::slow_link, common * (1 - pair->ratio), pair->text);
+        return;
+      }
     }
     exchange(common);
   }
 
   std::string pair_text() const {
-    const std::string pair = slow_pair();
-    return pair.empty() ? "" : "; " + pair;
+    const std::optional<SlowPair> pair = slow_pair();
+    return pair ? "; " + pair->text : "";
+  }
+
+  bool has_servers() const {
+    return run_.job.exchange == "ps" || run_.job.exchange.starts_with("ps-sharded");
   }
 
   void exchange(double seconds) {
-    const std::string& kind = run_.job.exchange;
-    const bool servers = kind == "ps" || kind.starts_with("ps-sharded");
-    if (servers) {
+    if (has_servers()) {
+      const std::string& kind = run_.job.exchange;
       server_s_ = seconds + unexplained_wait(explanation_);
       add(CauseKind::server, server_s_,
           fmt::format("{} workers share {}: they wait {} for it{}", run_.job.workers,
                       kind == "ps" ? "one server" : "the servers (" + kind + ")",
-                      format_short_time(server_s_), largest_bucket()));
+                      format_short_time(server_s_), largest_bucket(server_s_)));
       return;
     }
     if (run_.exchange && run_.exchange->messages > 0 && run_.exchange->bytes_sent > 0) {
@@ -255,7 +269,7 @@ class Finder {
     }
     add(CauseKind::exchange, seconds,
         fmt::format("gradients cross for {} after the pass has ended{}", format_short_time(seconds),
-                    largest_bucket()));
+                    largest_bucket(seconds)));
   }
 
   void uneven() {

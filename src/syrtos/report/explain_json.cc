@@ -54,6 +54,7 @@ json explain_json(const Run& run, const Explanation& explanation) {
                {"title", explanation.title},
                {"state", explanation.state},
                {"complete", run.complete()},
+               {"replayed", run.job.replayed},
                {"network", run.job.network},
                {"batch", run.job.batch},
                {"workers", run.job.workers},

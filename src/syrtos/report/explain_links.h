@@ -6,13 +6,14 @@
 
 namespace syrtos::report {
 
-/// How fast large messages crossed from one rank to another, when nothing held them up.
+/// How many bytes of large messages crossed from one host to another at the best of times: beyond
+/// what one in twenty stretches of a few milliseconds reached.
 struct LinkRate {
   int from = 0, to = 0;
   double bytes_per_s = 0;
 };
 
-/// Of all pairs with a few large messages in the trace.
+/// Of all pairs of ranks on different hosts with enough large messages in the trace.
 std::vector<LinkRate> link_rates(const trace::TraceContents& trace);
 
 }  // namespace syrtos::report

@@ -93,7 +93,9 @@ class Writer {
     if (explanation_.images_per_s > 0) {
       line += fmt::format("; {} images/s", format_count(std::llround(explanation_.images_per_s)));
     }
-    if (!run_.epochs.empty()) {
+    if (run_.job.replayed) {
+      line += "; computing was replayed";
+    } else if (!run_.epochs.empty()) {
       const RunEpoch& last = run_.epochs.back();
       line += fmt::format("; loss {:.4g}", last.train_loss);
       if (last.test_accuracy)
@@ -151,10 +153,15 @@ class Writer {
     std::string line;
     for (size_t i = 0; i < trace::kParts; ++i) {
       if (all.seconds[i] < 0.0005 * all.sum()) continue;
-      line += fmt::format("{}{} {} {:.1f} %", line.empty() ? "" : "   ", kLetters[i],
-                          trace::kPartNames[i], 100 * all.seconds[i] / all.sum());
+      const std::string item = fmt::format("{} {} {:.1f} %", kLetters[i], trace::kPartNames[i],
+                                           100 * all.seconds[i] / all.sum());
+      if (!line.empty() && line.size() + 3 + item.size() > columns_) {
+        text_ += line + "\n";
+        line.clear();
+      }
+      line += (line.empty() ? "" : "   ") + item;
     }
-    paragraph(line, "", "");
+    text_ += line + "\n";
   }
 
   void causes() {

@@ -12,6 +12,7 @@ using nlohmann::json;
 namespace {
 
 constexpr size_t kMostPoints = 400;  // of a curve: more than a screen shows
+constexpr int64_t kMostSteps = 120;  // points of a rank's steps, which differ a lot
 constexpr size_t kMostCurves = 16;   // of one chart
 
 json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
@@ -25,8 +26,7 @@ json steps_json(const Run& run) {
     }
   }
   if (last == 0) return nullptr;
-  const int64_t wide =
-      (last + static_cast<int64_t>(kMostPoints) - 1) / static_cast<int64_t>(kMostPoints);
+  const int64_t wide = (last + kMostSteps - 1) / kMostSteps;
   const auto points = static_cast<size_t>((last + wide - 1) / wide);
   json xs = json::array(), ranks = json::array();
   for (size_t i = 0; i < points; ++i) xs.push_back(static_cast<int64_t>(i) * wide);
@@ -50,6 +50,28 @@ json steps_json(const Run& run) {
     ranks.push_back({{"name", rank.name()}, {"values", values}});
   }
   return {{"xs", xs}, {"ranks", ranks}};
+}
+
+/// Loss, accuracy and speed within epochs, as means of as many points as there is room for.
+json points_json(const Run& run) {
+  const size_t wide = (run.points.size() + kMostPoints - 1) / kMostPoints;
+  json xs = json::array(), loss = json::array(), accuracy = json::array(), speed = json::array();
+  for (size_t i = 0; i < run.points.size(); i += wide) {
+    RunPoint mean;
+    const size_t end = std::min(run.points.size(), i + wide);
+    for (size_t j = i; j < end; ++j) {
+      const RunPoint& point = run.points[j];
+      mean.step = point.step;
+      mean.loss += point.loss / static_cast<double>(end - i);
+      mean.accuracy += point.accuracy / static_cast<double>(end - i);
+      mean.images_per_s += point.images_per_s / static_cast<double>(end - i);
+    }
+    xs.push_back(mean.step);
+    loss.push_back(number(mean.loss));
+    accuracy.push_back(number(mean.accuracy));
+    speed.push_back(number(mean.images_per_s));
+  }
+  return {{"xs", xs}, {"loss", loss}, {"accuracy", accuracy}, {"images_per_s", speed}};
 }
 
 /// One quantity of all hosts over the seconds since the first sample of each.
@@ -110,6 +132,7 @@ json page_json(const Run& run, const Explanation& explanation) {
   json page = explain_json(run, explanation);
   page["live"] = false;
   if (json steps = steps_json(run); !steps.is_null()) page["steps"] = std::move(steps);
+  if (!run.points.empty()) page["points"] = points_json(run);
   if (!run.hosts.empty()) page["hosts"] = hosts_json(run);
   if (run.exchange) add_exchange(page, *run.exchange);
   if (json timeline = timeline_json(run); !timeline.is_null())

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <optional>
 
+#include "syrtos/base/format.h"
 #include "syrtos/planner/units.h"
 #include "syrtos/report/html_page.h"
 #include "syrtos/report/text.h"
@@ -17,8 +19,8 @@ using trace::RankEvents;
 
 namespace {
 
-constexpr size_t kMostSpans = 3000;  // of all lanes: the longest
-constexpr size_t kMostMessages = 1500;
+constexpr size_t kMostSpans = 4000;    // of all lanes
+constexpr size_t kMostMessages = 100;  // as lines: more cover each other
 constexpr size_t kMostLanes = 48;
 
 struct Window {
@@ -47,13 +49,35 @@ std::vector<Window> steps_of(const RankEvents& rank) {
   return steps;
 }
 
-/// The step of the first rank that is neither at the beginning nor at the end.
+/// A usual one: as long as half of them are not; of several, the one nearest to the middle.
+size_t usual_step(const std::vector<Window>& steps) {
+  std::vector<int64_t> lengths;
+  for (const Window& step : steps) lengths.push_back(step.to - step.from);
+  std::sort(lengths.begin(), lengths.end());
+  const int64_t median = lengths[lengths.size() / 2];
+  const auto middle = static_cast<int64_t>(steps.size() / 2);
+  size_t best = 0;
+  std::pair<bool, int64_t> least(true, INT64_MAX);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const int64_t off = std::abs(steps[i].to - steps[i].from - median);
+    const std::pair<bool, int64_t> cost(off > median / 20,
+                                        std::abs(static_cast<int64_t>(i) - middle));
+    if (cost < least) {
+      least = cost;
+      best = i;
+    }
+  }
+  return best;
+}
+
+/// A usual step of the first rank that has any.
 std::optional<Window> window_of(const std::vector<RankEvents>& ranks) {
   for (const RankEvents& rank : ranks) {
     const std::vector<Window> steps = steps_of(rank);
     if (!steps.empty()) {
-      Window step = steps[steps.size() / 2];
-      step.what = fmt::format("step {} of {} that were traced", steps.size() / 2 + 1, steps.size());
+      const size_t usual = usual_step(steps);
+      Window step = steps[usual];
+      step.what = fmt::format("Step {} of {} that were traced", usual + 1, steps.size());
       return step;
     }
     int64_t first = INT64_MAX, last = INT64_MIN;
@@ -66,7 +90,7 @@ std::optional<Window> window_of(const std::vector<RankEvents>& ranks) {
     if (first < last) {
       // Without marks of steps: a tenth of a second from the middle.
       const int64_t middle = first + (last - first) / 2;
-      return Window{middle, std::min(last, middle + 100'000'000), "from the middle of the trace"};
+      return Window{middle, std::min(last, middle + 100'000'000), "From the middle of the trace"};
     }
   }
   return std::nullopt;
@@ -74,6 +98,7 @@ std::optional<Window> window_of(const std::vector<RankEvents>& ranks) {
 
 /// What a span counts as, by its category or name.
 std::string part_of(const trace::NameTable::Entry& name) {
+  if (name.category == "message") return name.text == "permit" ? "wait" : "network";
   for (const std::string_view part : trace::kPartNames) {
     if (name.category == part || name.text.find(part) != std::string::npos)
       return std::string(part);
@@ -104,10 +129,30 @@ std::vector<const trace::TrackEvents*> in_order(const RankEvents& rank) {
   return tracks;
 }
 
+bool is_message(const Event& event) {
+  return event.kind == Kind::sent || event.kind == Kind::received;
+}
+
+int64_t bytes_of(const RankEvents& rank, const Event& event) {
+  for (int i = 0; i < event.arguments.size(); ++i) {
+    const trace::Argument argument = event.arguments[i];
+    if (!argument.is_text && rank.names[argument.key].text == "bytes") return argument.value;
+  }
+  return 0;
+}
+
 struct Drawn {
   const RankEvents* rank;
   const Event* event;
   size_t lane;
+};
+
+/// One that was sent and received within the window.
+struct Crossed {
+  size_t from, to;  // lanes
+  int64_t start, end;
+  int64_t bytes;
+  std::string name;
 };
 
 }  // namespace
@@ -118,13 +163,7 @@ json timeline_json(const Run& run) {
   if (!window || window->to <= window->from) return nullptr;
   json lanes = json::array();
   std::vector<Drawn> spans;
-  struct End {
-    size_t lane;
-    const Event* event;
-  };
-  std::map<uint64_t, End> sent;
-  std::vector<std::pair<uint64_t, End>> received;
-  std::map<uint64_t, std::string> names;
+  std::map<uint64_t, Drawn> sent;
   int64_t error = 0;
   for (const RankEvents& rank : run.trace->ranks) {
     error = std::max(error, rank.clock.error());
@@ -137,46 +176,68 @@ json timeline_json(const Run& run) {
         if (!event.is_span() || !window->contains(event) || is_step(rank, event)) continue;
         used = true;
         spans.push_back({&rank, &event, lane});
-        if (event.kind == Kind::sent) sent[event.flow] = {lane, &event};
-        if (event.kind == Kind::received) {
-          received.push_back({event.flow, {lane, &event}});
-          names[event.flow] = rank.names[event.name].text;
-        }
+        if (event.kind == Kind::sent) sent[event.flow] = spans.back();
       }
       if (!used) continue;
       lanes.push_back({{"rank", rank.rank},
                        {"label", clean_text(fmt::format("{}: {}", rank.rank, track.name))},
+                       {"messages", is_message(*spans.back().event)},
                        {"spans", json::array()}});
     }
   }
   const size_t all = spans.size();
+  // What is done matters more than messages.
   std::stable_sort(spans.begin(), spans.end(), [](const Drawn& a, const Drawn& b) {
+    if (is_message(*a.event) != is_message(*b.event)) return is_message(*b.event);
     return a.event->end - a.event->start > b.event->end - b.event->start;
   });
   if (spans.size() > kMostSpans) spans.resize(kMostSpans);
   const auto second = [&](int64_t time) {
     return static_cast<double>(std::clamp(time, window->from, window->to) - window->from) * 1e-9;
   };
+  std::vector<Crossed> crossed;
   // Longest first: what they enclose is drawn on top.
   for (const Drawn& span : spans) {
     const auto& name = span.rank->names[span.event->name];
-    lanes[span.lane]["spans"].push_back({clean_text(name.text), part_of(name),
-                                         second(span.event->start),
-                                         second(span.event->end) - second(span.event->start)});
+    int64_t start = span.event->start;
+    std::string label = name.text;
+    if (is_message(*span.event)) {
+      const int64_t bytes = bytes_of(*span.rank, *span.event);
+      label += ", " + format_bytes(static_cast<double>(bytes));
+      const auto from = sent.find(span.event->flow);
+      if (span.event->kind == Kind::received && from != sent.end()) {
+        // Before it was sent it was only waited for.
+        start = std::clamp(from->second.event->start, start, span.event->end);
+        crossed.push_back({from->second.lane, span.lane, from->second.event->start, span.event->end,
+                           bytes, label});
+      }
+    }
+    lanes[span.lane]["spans"].push_back(
+        {clean_text(label), part_of(name), second(start), second(span.event->end) - second(start)});
   }
+  const size_t messages_in_all = crossed.size();
+  std::stable_sort(crossed.begin(), crossed.end(),
+                   [](const Crossed& a, const Crossed& b) { return a.bytes > b.bytes; });
+  if (crossed.size() > kMostMessages) crossed.resize(kMostMessages);
   json messages = json::array();
-  for (const auto& [flow, to] : received) {
-    const auto from = sent.find(flow);
-    if (from == sent.end() || messages.size() == kMostMessages) continue;
-    messages.push_back({from->second.lane, second(from->second.event->start), to.lane,
-                        second(to.event->end), clean_text(names[flow])});
+  for (const Crossed& one : crossed) {
+    messages.push_back(
+        {one.from, second(one.start), one.to, second(one.end), clean_text(one.name)});
   }
   const double length = static_cast<double>(window->to - window->from) * 1e-9;
-  std::string text = fmt::format("{}: {}. Lines are messages. Clocks agree to {}.", window->what,
-                                 planner::format_short_time(length),
-                                 planner::format_short_time(static_cast<double>(error) * 1e-9));
-  if (all > kMostSpans)
-    text += fmt::format(" The longest {} of {} spans are shown.", kMostSpans, all);
+  std::string text = fmt::format("{}: {}.", window->what, planner::format_short_time(length));
+  if (messages_in_all > 0) {
+    text += messages_in_all > kMostMessages
+                ? fmt::format(" Lines are the {} largest of {} messages.", kMostMessages,
+                              format_count(static_cast<int64_t>(messages_in_all)))
+                : " Lines are messages.";
+  }
+  text += fmt::format(" Clocks agree to {}.",
+                      planner::format_short_time(static_cast<double>(error) * 1e-9));
+  if (all > kMostSpans) {
+    text += fmt::format(" Short messages are left out: {} of {} spans are shown.",
+                        format_count(kMostSpans), format_count(static_cast<int64_t>(all)));
+  }
   return {{"seconds", length}, {"text", text}, {"lanes", lanes}, {"messages", messages}};
 }
 

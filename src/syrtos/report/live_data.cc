@@ -20,15 +20,17 @@ using nlohmann::json;
 namespace {
 
 constexpr auto kAgain = std::chrono::milliseconds(900);
-constexpr double kQuiet = 20;  // seconds without news that are worth a word
+constexpr double kQuiet = 20;         // seconds without news that are worth a word
+constexpr int64_t kFewestSteps = 20;  // before that, nothing is said about causes
 constexpr size_t kLogLines = 200;
 constexpr std::streamoff kLogBytes = 32 * 1024;
 
 /// Changes when a file does.
 std::string stamp_of(const fs::path& run) {
   std::string stamp;
-  for (const char* name : {"job.toml", "metrics.jsonl", "parts.json", "steps.csv", "hosts.json",
-                           "operators.json", "exchange.json", "progress.json", "log.txt"}) {
+  for (const char* name :
+       {"job.toml", "metrics.jsonl", "parts.json", "steps.csv", "hosts.json", "operators.json",
+        "exchange.json", "progress.json", "live.json", "curve.csv", "log.txt"}) {
     std::error_code error;
     const auto time = fs::last_write_time(run / name, error);
     if (error) continue;
@@ -72,6 +74,13 @@ json progress_json(const RunProgress& progress, double images_per_s, int64_t sam
   return text;
 }
 
+/// That every rank has done.
+int64_t steps_of_all(const Explanation& explanation) {
+  int64_t steps = explanation.ranks.empty() ? 0 : INT64_MAX;
+  for (const RankTime& rank : explanation.ranks) steps = std::min(steps, rank.steps);
+  return steps;
+}
+
 double wall_clock() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
@@ -82,7 +91,11 @@ void LiveData::read(double now) {
   const Run run = read_run(run_, {.trace = false});
   const bool running = run.progress && run.progress->state == "training";
   // Simulating takes a moment: only once a run has ended.
-  const Explanation explanation = explain(run, {.simulate = !running});
+  Explanation explanation = explain(run, {.simulate = !running});
+  if (running && run.epochs.empty() && steps_of_all(explanation) < kFewestSteps) {
+    explanation.causes.clear();
+    explanation.advice.clear();
+  }
   data_ = page_json(run, explanation);
   data_["live"] = true;
   data_["running"] = running;

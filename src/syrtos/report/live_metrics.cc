@@ -66,6 +66,8 @@ std::string prometheus_text(const json& data) {
     writer.value(progress->value("step", 0.0));
     writer.metric("steps", "steps to do");
     writer.value(progress->value("steps", 0.0));
+    writer.metric("epoch_loss", "mean loss of the current epoch so far");
+    writer.value(progress->value("loss", 0.0));
   }
   if (const json epochs = data.value("epochs", json::array()); !epochs.empty()) {
     const json& last = epochs.back();

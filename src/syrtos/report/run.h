@@ -22,6 +22,7 @@ struct RunJob {
   int64_t batch = 0, epochs = 0, steps = 0, threads = 0;
   int64_t workers = 1;
   double bucket_mb = 0;
+  bool replayed = false;  ///< nothing was computed: losses mean nothing
 };
 
 /// parts.json: what one process trained of a run that went on.
@@ -42,6 +43,12 @@ struct RunEpoch {
   double learning_rate = 0, images_per_s = 0;
   double queue = 0, helped = 0;
   trace::StepDivision seconds;
+};
+
+/// A line of curve.csv: means over the samples since the line before.
+struct RunPoint {
+  int64_t step = 0;
+  double loss = 0, accuracy = 0, images_per_s = 0;
 };
 
 /// What one rank did.
@@ -104,6 +111,7 @@ struct Run {
   RunJob job;
   std::vector<RunPart> parts;  ///< in order; more than one: it went on
   std::vector<RunEpoch> epochs;
+  std::vector<RunPoint> points;
   std::vector<RunRank> ranks;  ///< by rank
   std::optional<OperatorProfile> operators;
   std::optional<ExchangeProfile> exchange;

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
+#include <locale>
+#include <sstream>
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
@@ -43,14 +45,6 @@ std::string without_path(std::string text, const fs::path& file) {
   return text;
 }
 
-RunRank& rank_of(Run& run, int number) {
-  for (RunRank& rank : run.ranks) {
-    if (rank.rank == number) return rank;
-  }
-  run.ranks.push_back({.rank = number});
-  return run.ranks.back();
-}
-
 /// Whatever the metrics say about each worker: hosts always, times where there is nothing finer.
 void add_worker(Run& run, const json& worker, const RunEpoch& epoch, int64_t steps) {
   const auto number = static_cast<int>(number_in(worker, "rank", -1));
@@ -67,6 +61,14 @@ void add_worker(Run& run, const json& worker, const RunEpoch& epoch, int64_t ste
 }
 
 }  // namespace
+
+RunRank& rank_of(Run& run, int number) {
+  for (RunRank& rank : run.ranks) {
+    if (rank.rank == number) return rank;
+  }
+  run.ranks.push_back({.rank = number});
+  return run.ranks.back();
+}
 
 bool has_file(const Run& run, const char* name) {
   std::error_code error;
@@ -102,6 +104,9 @@ void read_job(Run& run) {
   set_text(job.sync, table["distribute"]["sync"]);
   set_text(job.wire, table["distribute"]["wire"]);
   set_number(job.bucket_mb, table["distribute"]["bucket_mb"]);
+  std::string replay;
+  set_text(replay, table["distribute"]["replay"]);
+  job.replayed = !replay.empty();
   job.workers = std::clamp<int64_t>(job.workers, 1, 1'000'000);
   job.batch = std::clamp<int64_t>(job.batch, 0, 1'000'000'000);
 }
@@ -146,10 +151,26 @@ void read_metrics(Run& run) {
   if (run.epochs.empty()) run.notes.push_back("metrics.jsonl: no epoch has ended yet");
 }
 
+void read_curve(Run& run) {
+  std::ifstream in(run.path / "curve.csv", std::ios::binary);
+  for (std::string line; std::getline(in, line);) {
+    if (in.eof()) break;  // cut off
+    RunPoint point;
+    double time = 0;
+    std::istringstream fields(line);
+    fields.imbue(std::locale::classic());
+    char comma = 0;
+    fields >> point.step >> comma >> time >> comma >> point.loss >> comma >> point.accuracy >>
+        comma >> point.images_per_s;
+    if (!fields || point.step <= 0) continue;  // the header
+    if (run.points.empty() || point.step > run.points.back().step) run.points.push_back(point);
+  }
+}
+
 void read_steps(Run& run) {
   const fs::path file = run.path / "steps.csv";
   if (!has_file(run, "steps.csv")) {
-    if (!run.ranks.empty()) {
+    if (!run.ranks.empty() && !has_file(run, "live.json")) {
       run.notes.push_back(
           "steps.csv is missing: times are those of whole epochs, from metrics.jsonl");
     }

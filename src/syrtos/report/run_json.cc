@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "syrtos/base/error.h"
 #include "syrtos/report/run_files.h"
@@ -135,6 +137,65 @@ void read_parts(Run& run) {
   run.job.exchange = last.exchange;
   run.job.sync = last.sync;
   run.job.wire = last.wire;
+}
+
+namespace {
+
+/// [step, steps, seconds of each part, hidden network]
+bool record_from(const json& entry, trace::DivisionRecord& record) {
+  if (!entry.is_array() || entry.size() != trace::kParts + 3) return false;
+  for (const json& value : entry) {
+    if (!value.is_number() || value.get<double>() < 0) return false;
+  }
+  record.step = entry[0].get<int64_t>();
+  record.steps = std::max<int64_t>(1, entry[1].get<int64_t>());
+  for (size_t i = 0; i < trace::kParts; ++i) record.seconds[i] = entry[i + 2].get<float>();
+  record.hidden_network = entry[trace::kParts + 2].get<float>();
+  return true;
+}
+
+int64_t last_step(const std::vector<RunRank>& ranks) {
+  int64_t last = 0;
+  for (const RunRank& rank : ranks) {
+    if (rank.records.empty()) continue;
+    last = std::max(last, rank.records.back().step + rank.records.back().steps);
+  }
+  return last;
+}
+
+}  // namespace
+
+void read_live(Run& run) {
+  const json object = read_json(run, "live.json");
+  if (object.is_discarded()) return;
+  const json* list = list_in(run, object, "live.json", "ranks");
+  if (list == nullptr) return;
+  Run live;
+  for (const json& entry : *list) {
+    const auto number = static_cast<int>(number_in(entry, "rank", -1));
+    if (number < 0 || !entry.contains("records")) continue;
+    RunRank& rank = rank_of(live, number);
+    rank.host = text_in(entry, "host");
+    for (const json& values : entry["records"]) {
+      trace::DivisionRecord record;
+      if (record_from(values, record)) rank.records.push_back(record);
+    }
+  }
+  std::erase_if(live.ranks, [](const RunRank& rank) { return rank.records.empty(); });
+  if (last_step(live.ranks) <= last_step(run.ranks)) return;
+  // What is in the table is finer.
+  for (RunRank& rank : live.ranks) {
+    RunRank& known = rank_of(run, rank.rank);
+    known.host = rank.host;
+    if (std::exchange(known.per_epoch, false)) known.records.clear();
+    const int64_t next =
+        known.records.empty() ? 0 : known.records.back().step + known.records.back().steps;
+    for (const trace::DivisionRecord& record : rank.records) {
+      if (record.step >= next) known.records.push_back(record);
+    }
+  }
+  std::sort(run.ranks.begin(), run.ranks.end(),
+            [](const RunRank& a, const RunRank& b) { return a.rank < b.rank; });
 }
 
 void read_hosts(Run& run) {

@@ -128,9 +128,11 @@ Run read_run(const fs::path& directory, const ReadOptions& options) {
   read_job(run);
   read_parts(run);
   read_metrics(run);
+  read_curve(run);
   read_steps(run);
   keep_steps_of_last_team(run);
   note_missing_steps(run);
+  read_live(run);
   read_hosts(run);
   read_operators(run);
   read_exchange(run);

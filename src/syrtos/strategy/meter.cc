@@ -1,5 +1,7 @@
 #include "syrtos/strategy/meter.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -40,10 +42,20 @@ Meter::Doing::~Doing() {
   flush();
   std::erase(meter_.computing_, this);
   std::erase(meter_.waiting_, this);
-  // A piece that is forward and backward has its kernels on another track.
+  // Forward comes first in a piece that is both.
   if (meter_.doing_track_ != nullptr && began_ > 0) {
-    const Part shown = !divided_ ? part_ : forward_ > 0.5 ? Part::forward : Part::backward;
-    meter_.doing_track_->span(meter_.part_names_[static_cast<size_t>(shown)], began_, trace::now());
+    const int64_t now = trace::now();
+    const auto record = [&](Part part, int64_t from, int64_t to) {
+      const trace::Name name = meter_.part_names_[static_cast<size_t>(part)];
+      if (to > from) meter_.doing_track_->span(name, from, to);
+    };
+    const auto middle = began_ + static_cast<int64_t>(forward_ * static_cast<double>(now - began_));
+    if (!divided_) {
+      record(part_, began_, now);
+    } else {
+      record(Part::forward, began_, middle);
+      record(Part::backward, middle, now);
+    }
   }
 }
 
@@ -70,7 +82,7 @@ Meter::Crossing::~Crossing() {
   meter_.bucket(bucket_);
   meter_.started_[static_cast<size_t>(bucket_)].arrived = meter_.last_;
   if (meter_.crossing_track_ != nullptr && began_ > 0) {
-    meter_.crossing_track_->span(meter_.crossing_name_, began_, trace::now(),
+    meter_.crossing_track_->span(meter_.bucket_name(bucket_), began_, trace::now(),
                                  {{meter_.bucket_key_, int64_t{bucket_}}});
   }
 }
@@ -82,6 +94,14 @@ Meter::Bucket& Meter::bucket(int number) {
     started_.resize(index + 1);
   }
   return buckets_[index];
+}
+
+/// Only while it records.
+trace::Name Meter::bucket_name(int number) {
+  for (auto i = static_cast<int>(bucket_names_.size()); i <= number; ++i) {
+    bucket_names_.push_back(trace::name_of(recorder_, fmt::format("bucket {}", i), "network"));
+  }
+  return bucket_names_[static_cast<size_t>(number)];
 }
 
 void Meter::bucket_ready(int number) {
@@ -149,7 +169,8 @@ void Meter::record(trace::Recorder* recorder) {
   for (size_t i = 0; i < trace::kParts; ++i) {
     part_names_[i] = trace::name_of(recorder, trace::kPartNames[i], "part");
   }
-  crossing_name_ = trace::name_of(recorder, "exchange", "network");
+  recorder_ = recorder;
+  bucket_names_.clear();
   bucket_key_ = trace::name_of(recorder, "bucket");
 }
 

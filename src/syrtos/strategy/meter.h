@@ -131,6 +131,7 @@ class Meter {
  private:
   void tick();
   Bucket& bucket(int number);
+  trace::Name bucket_name(int number);
 
   const World& world_;
   double start_;  // of what is measured
@@ -154,7 +155,8 @@ class Meter {
   trace::Track* doing_track_ = nullptr;
   trace::Track* crossing_track_ = nullptr;
   std::array<trace::Name, trace::kParts> part_names_ = {};
-  trace::Name crossing_name_ = {};
+  trace::Recorder* recorder_ = nullptr;
+  std::vector<trace::Name> bucket_names_;
   trace::Name bucket_key_ = {};
 };
 

@@ -41,13 +41,17 @@ DivisionLog::DivisionLog(int rank, size_t capacity) : rank_(rank), capacity_(cap
   SYRTOS_CHECK(capacity >= 2 && capacity % 2 == 0, "{}", capacity);
 }
 
-void DivisionLog::add(int64_t step, int64_t start, const StepDivision& division) {
+DivisionRecord record_of_step(int64_t step, int64_t start, const StepDivision& division) {
   DivisionRecord record{step, 1, start, {}, 0};
   // What is computed as a difference of times may come out a little below nothing.
   const auto seconds = [](double value) { return value > 0 ? static_cast<float>(value) : 0.0F; };
   for (size_t i = 0; i < kParts; ++i) record.seconds[i] = seconds(division.seconds[i]);
   record.hidden_network = seconds(division.hidden_network);
+  return record;
+}
 
+void DivisionLog::add(int64_t step, int64_t start, const StepDivision& division) {
+  const DivisionRecord record = record_of_step(step, start, division);
   if (!records_.empty() && records_.back().steps < steps_per_record_) {
     records_.back() += record;
     return;

@@ -28,6 +28,9 @@ struct DivisionRecord {
   bool operator==(const DivisionRecord&) const = default;
 };
 
+/// One step's.
+DivisionRecord record_of_step(int64_t step, int64_t start, const StepDivision& division);
+
 /// The steps of one rank in bounded memory: when it is full, neighbours are added up, so that a
 /// record stands for 1, 2, 4, ... steps. Always on: adding costs a few stores. One thread at a
 /// time.

@@ -114,14 +114,17 @@ bool TraceCollector::add_event(const TraceLine& line, Thread& thread) {
   RankEvents& rank = ranks_[thread.rank];
   Event event;
   event.kind = *kind;
-  event.name = rank.names.intern(line.name, line.category);
   event.start = origin_ + std::llround(line.start * 1000);
   event.end = event.start + std::llround(line.duration * 1000);
   if (*kind == Kind::counter) {
-    const TraceLine::Value* value = line.find("value");
-    if (value == nullptr || value->is_text) return fail("a counter's value");
-    event.flow = std::bit_cast<uint64_t>(value->real);
+    if (line.used != 1 || line.values[0].is_text) return fail("a counter's value");
+    const TraceLine::Value& value = line.values[0];
+    const bool has_unit = value.key != "value";
+    event.name =
+        rank.names.intern(has_unit ? line.name + ", " + value.key : line.name, line.category);
+    event.flow = std::bit_cast<uint64_t>(value.real);
   } else {
+    event.name = rank.names.intern(line.name, line.category);
     event.arguments = arguments_of(line, rank.names);
   }
   ++events_;

@@ -106,18 +106,19 @@ class Writer {
       case Kind::span:
       case Kind::sent:
       case Kind::received:
-        head('X', event.name, thread, placed.start);
+        head('X', heads_.at(static_cast<size_t>(event.name)), thread, placed.start);
         append(R"(,"dur":)");
         time(placed.end - placed.start);
         break;
       case Kind::instant:
-        head('i', event.name, thread, placed.start);
+        head('i', heads_.at(static_cast<size_t>(event.name)), thread, placed.start);
         append(R"(,"s":"t")");
         break;
       case Kind::counter:
         if (!std::isfinite(event.number())) return;
-        head('C', event.name, thread, placed.start);
-        fmt::format_to(to(), FMT_COMPILE(R"(,"args":{{"value":{}}})"), event.number());
+        head('C', counters_.at(static_cast<size_t>(event.name)).head, thread, placed.start);
+        fmt::format_to(to(), FMT_COMPILE(R"(,"args":{{{}:{}}})"),
+                       counters_.at(static_cast<size_t>(event.name)).unit, event.number());
         break;
     }
     if (event.arguments.size() > 0) arguments(event.arguments);
@@ -126,10 +127,10 @@ class Writer {
     if (event.kind == Kind::received) flow(R"(f","bp":"e)", event.flow, thread, placed.end - 1);
   }
 
-  void head(char phase, Name name, int thread, int64_t start) {
+  void head(char phase, const std::string& name, int thread, int64_t start) {
     separate();
-    fmt::format_to(to(), FMT_COMPILE(R"({{"ph":"{}",{},"pid":{},"tid":{},"ts":)"), phase,
-                   heads_.at(static_cast<size_t>(name)), process_, thread);
+    fmt::format_to(to(), FMT_COMPILE(R"({{"ph":"{}",{},"pid":{},"tid":{},"ts":)"), phase, name,
+                   process_, thread);
     time(start - origin_);
   }
 
@@ -167,11 +168,21 @@ class Writer {
   void prepare_names(const NameTable& names) {
     texts_.clear();
     heads_.clear();
+    counters_.clear();
     for (size_t i = 0; i < names.size(); ++i) {
       const NameTable::Entry& entry = names[static_cast<Name>(i)];
       texts_.push_back(quoted(entry.text));
       heads_.push_back(R"("name":)" + texts_.back());
-      if (!entry.category.empty()) heads_.back() += R"(,"cat":)" + quoted(entry.category);
+      // Viewers show the name and the key of a counter's value: "CPU, %" becomes "CPU %".
+      const size_t comma = entry.text.rfind(", ");
+      const bool has_unit = comma != std::string::npos && comma + 2 < entry.text.size();
+      counters_.push_back(
+          {R"("name":)" + quoted(has_unit ? entry.text.substr(0, comma) : entry.text),
+           quoted(has_unit ? entry.text.substr(comma + 2) : "value")});
+      if (entry.category.empty()) continue;
+      const std::string category = R"(,"cat":)" + quoted(entry.category);
+      heads_.back() += category;
+      counters_.back().head += category;
     }
   }
 
@@ -196,6 +207,10 @@ class Writer {
   bool first_ = true;
   std::vector<std::string> texts_;  // quoted names
   std::vector<std::string> heads_;  // with category, as an event begins
+  struct Counter {
+    std::string head, unit;
+  };
+  std::vector<Counter> counters_;
 };
 
 /// The first event of all: times in the file count from it, so that viewers keep their decimals.

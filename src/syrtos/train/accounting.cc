@@ -38,6 +38,8 @@ void Accounting::close() {
   StepDivision all = last_->itself.division;
   all += last_->pauses.division;
   log_.add(last_->number, clock_.steady(last_->itself.start), all);
+  const trace::DivisionRecord record = trace::record_of_step(last_->number, 0, all);
+  recent_ = recent_ ? * recent_ += record : record;
   meter_.forget_before(last_->itself.start);
   last_.reset();
 }

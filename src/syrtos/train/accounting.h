@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 
 #include "syrtos/strategy/meter.h"
 #include "syrtos/trace/division_log.h"
@@ -28,6 +29,8 @@ class Accounting {
   /// Where the time of the steps since the last call went, without pauses but for checkpoints.
   trace::StepDivision take_epoch();
   const trace::DivisionLog& log() const { return log_; }
+  /// The steps that were written down since the last call; nothing when there are none.
+  std::optional<trace::DivisionRecord> take_recent() { return std::exchange(recent_, {}); }
 
  private:
   strategy::Meter& meter_;
@@ -42,6 +45,7 @@ class Accounting {
   };
   std::optional<Step> last_;
   trace::StepDivision epoch_;
+  std::optional<trace::DivisionRecord> recent_;
 };
 
 }  // namespace syrtos::train

@@ -76,11 +76,9 @@ std::vector<trace::HostSample> Measures::curves() const {
   return sampler_ ? sampler_->samples() : std::vector<trace::HostSample>();
 }
 
-/// Those that worker 0 does not have yet.
 std::vector<json> Measures::new_samples() {
   std::vector<json> samples;
   if (!sampler_) return samples;
-  sampler_->read_now();
   for (const trace::HostSample& sample : sampler_->samples()) {
     if (sample.time <= sampled_until_) continue;
     sampled_until_ = sample.time;
@@ -98,6 +96,7 @@ double Measures::measuring_s(int64_t events) const {
 
 /// A text of JSON and, behind it, the records: its length comes first.
 std::string Measures::own(const trace::DivisionLog& log, int64_t events) {
+  if (sampler_) sampler_->read_now();
   const World& world = team_.world();
   const world::Traffic& traffic = team_.world().traffic();
   const json said = {{"rank", world.rank()},
@@ -116,6 +115,11 @@ std::string Measures::own(const trace::DivisionLog& log, int64_t events) {
   std::string all(sizeof(size), ' ');
   std::memcpy(all.data(), &size, sizeof(size));
   return all + text + trace::to_bytes(log);
+}
+
+void Measures::begin(const trace::DivisionLog& own) {
+  if (later_) return;
+  begin_after_earlier({{own.rank(), {own.records().begin(), own.records().end()}}});
 }
 
 /// The pause between two processes is no time of the run.

@@ -50,12 +50,21 @@ class Measures {
   bool due() const;
   void spent(double seconds) { spent_s_ += seconds; }
 
- private:
+  /// Of this worker's host, if it has them: those that worker 0 does not have yet.
   std::vector<nlohmann::json> new_samples();
-  void begin_after_earlier(const std::vector<trace::RankDivision>& own);
+  /// Worker 0's, of all hosts.
+  bool samples_hosts() const { return sampler_ != nullptr; }
   void add_samples(const std::string& host, const nlohmann::json& samples);
-  double measuring_s(int64_t events) const;
+  const std::map<std::string, std::vector<nlohmann::json>>& hosts() const { return hosts_; }
+  /// Worker 0, before it adds samples: `own` steps.
+  void begin(const trace::DivisionLog& own);
+  /// Worker 0: a run that goes on has a part more, to so many steps.
   void write_parts(const RunDirectory& directory, int64_t steps_done) const;
+  bool goes_on() const { return first_step_ > 1; }
+
+ private:
+  void begin_after_earlier(const std::vector<trace::RankDivision>& own);
+  double measuring_s(int64_t events) const;
   nlohmann::json buckets() const;
   void write_operators(const RunDirectory& directory) const;
 

@@ -36,7 +36,9 @@ void MessageTrace::started(Message& message) {
   const uint64_t key = static_cast<uint64_t>(message.peer) << 33 |
                        static_cast<uint64_t>(sends ? 1 : 0) << 32 | message.tag.lane();
   message.number = ++counts_[key];
-  message.began = sends_.on() ? trace::now() : 0;
+  // News are awaited all the time.
+  const bool shown = message.tag.purpose != Purpose::news;
+  message.began = shown && sends_.on() ? trace::now() : 0;
 }
 
 void MessageTrace::ended(const Message& message) {

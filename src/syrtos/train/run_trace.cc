@@ -48,10 +48,13 @@ RunTrace::RunTrace(world::World& world, TraceSteps steps, int workers)
                  .host = world.host(world.rank()),
                  .max_events = most_events(workers),
                  .on = false}),
+      worker_(*recorder_.track("worker")),
+      compute_(*recorder_.track("compute")),
+      exchange_(*recorder_.track("exchange")),
       messages_(world, recorder_),
       loader_(*recorder_.track("loader")),
       host_(*recorder_.track("host")),
-      queue_(recorder_.name("batches ready")),
+      queue_(recorder_.name("loader, batches ready")),
       step_(recorder_.name("step")) {}
 
 void RunTrace::connect(strategy::Meter& meter, OperatorProfile& profile) {

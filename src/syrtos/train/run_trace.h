@@ -38,6 +38,8 @@ class RunTrace {
 
   const TraceSteps steps_;
   trace::Recorder recorder_;
+  // Viewers show tracks in the order in which they were made: what is done before what crosses.
+  trace::Track &worker_, &compute_, &exchange_;
   MessageTrace messages_;
   trace::Track& loader_;
   trace::Track& host_;

@@ -207,10 +207,12 @@ namespace {
 /// What the team still waits for belongs to the world, which ends before the trainer does.
 struct Disband {
   std::optional<RunTrace>& trace;
+  std::optional<News>& news;
   std::optional<Measures>& measures;
   std::optional<Accounting>& accounting;
   std::optional<TeamWork>& team;
   ~Disband() {
+    news.reset();
     measures.reset();
     accounting.reset();
     team.reset();
@@ -225,7 +227,7 @@ Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
   const auto begun = Clock::now();
   if (job_.trace.any()) trace_.emplace(world, job_.trace, static_cast<int>(job_.job.workers));
   team_.emplace(world, job_);
-  const Disband disband{trace_, measures_, accounting_, team_};
+  const Disband disband{trace_, news_, measures_, accounting_, team_};
   co_await start(observer);
   Outcome outcome;
   bool go_on = true;
@@ -252,11 +254,15 @@ Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
         accounting_->end_pause();
       }
       accounting_->end_step(position_.step);
+      news_->step();
       continue;
     }
     co_await end_epoch(world, observer, outcome, go_on);
+    news_->step();
   }
+  co_await news_->end();
   co_await gather_measures(world);
+  if (is_first()) news_->forget();
   if (trace_) co_await gather_trace(world);
   co_await team_->strategy().end();
   if (is_first()) measures_->write_exchange(*directory_);
@@ -307,9 +313,10 @@ Task<> Trainer::start(TrainObserver& observer) {
   learning_rate_ = optim::learning_rate(schedule_, std::max<int64_t>(0, position_.step - 1));
   accounting_.emplace(team_->meter(), team_->world(), position_.step);
   measures_.emplace(*team_, network_, job_, std::move(earlier_), position_.step);
+  SYRTOS_CHECK(!is_first() || directory_.has_value(), "begin() or resume() comes first");
+  news_.emplace(*team_, *measures_, *accounting_, is_first() ? &*directory_ : nullptr);
   if (trace_) trace_->connect(team_->meter(), team_->replica().profile());
   if (!is_first()) co_return;
-  SYRTOS_CHECK(directory_.has_value(), "begin() or resume() comes first");
   board_.emplace(directory_->path(), network_.model().graph, position_.step);
   observer.started({.job = job_,
                     .directory = *directory_,

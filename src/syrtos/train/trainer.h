@@ -11,6 +11,7 @@
 #include "syrtos/train/measures.h"
 #include "syrtos/train/metrics.h"
 #include "syrtos/train/network.h"
+#include "syrtos/train/news.h"
 #include "syrtos/train/resolve.h"
 #include "syrtos/train/run_directory.h"
 #include "syrtos/train/run_trace.h"
@@ -38,9 +39,11 @@ struct StepInfo {
   int64_t steps_per_epoch = 0;
   int64_t step = 0;  ///< steps done in the run
   int64_t total_steps = 0;
-  double loss = 0;  ///< mean of this epoch so far, as accuracy
+  double loss = 0;  ///< mean of this epoch's samples so far, as accuracy
   double accuracy = 0;
-  double images_per_s = 0;  ///< of all workers
+  int64_t samples = 0;
+  double images_per_s = 0;  ///< of all workers, in this epoch
+  double seconds = 0;       ///< of training in this epoch
 };
 
 /// Told what happens, on the thread of the world. step() is called after every step and must be
@@ -158,6 +161,7 @@ class Trainer {
   std::optional<TeamWork> team_;  // while it runs
   std::optional<Accounting> accounting_;
   std::optional<Measures> measures_;
+  std::optional<News> news_;
   std::optional<RunTrace> trace_;
 };
 

@@ -147,7 +147,9 @@ StepInfo Trainer::step_info() const {
           .total_steps = total_steps_,
           .loss = position_.loss_sum / samples,
           .accuracy = static_cast<double>(position_.correct) / samples,
-          .images_per_s = static_cast<double>(epoch_samples_ * alike) / trained_s_};
+          .samples = position_.samples,
+          .images_per_s = static_cast<double>(epoch_samples_ * alike) / trained_s_,
+          .seconds = trained_s_};
 }
 
 }  // namespace syrtos::train

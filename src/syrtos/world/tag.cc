@@ -30,6 +30,8 @@ const char* to_string(Purpose purpose) {
       return "permit";
     case Purpose::statistics:
       return "batch-norm statistics";
+    case Purpose::news:
+      return "news";
   }
   return "unknown";
 }

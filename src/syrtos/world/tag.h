@@ -21,6 +21,7 @@ enum class Purpose : uint8_t {
   pull,        ///< weights, or averaged gradients, from a server
   permit,      ///< a server's leave to transfer
   statistics,  ///< of batch norm, inside a pass
+  news,        ///< for whoever watches a run
 };
 
 const char* to_string(Purpose purpose);

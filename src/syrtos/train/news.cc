@@ -1,0 +1,211 @@
+#include "syrtos/train/news.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "syrtos/base/error.h"
+
+namespace syrtos::train {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using trace::DivisionRecord;
+using world::Purpose;
+using world::Rank;
+using world::Source;
+using world::Started;
+using world::Tag;
+using world::Target;
+
+namespace {
+
+constexpr double kEvery = 1;              // seconds
+constexpr double kShareOfTime = 0.005;    // that writing may take
+constexpr size_t kMostRecords = 240;      // of a worker
+constexpr uint64_t kLongest = 16U << 20;  // bytes of a text
+
+Tag size_tag(uint32_t round) { return {Purpose::news, 0, round}; }
+Tag text_tag(uint32_t round) { return {Purpose::news, 1, round}; }
+
+fs::path live_file(const RunDirectory& directory) { return directory.path() / "live.json"; }
+
+/// Readers see the old or the new one. Not brought to disk, which would take long; what cannot be
+/// written is left out.
+void replace(const fs::path& file, const std::string& text) {
+  const fs::path beside = file.string() + ".part";
+  std::error_code error;
+  std::ofstream out(beside, std::ios::binary);
+  out << text;
+  out.close();
+  if (out) fs::rename(beside, file, error);
+  if (!out || error) fs::remove(beside, error);
+}
+
+json to_json(const DivisionRecord& record) {
+  return {{"step", record.step},
+          {"steps", record.steps},
+          {"seconds", record.seconds},
+          {"hidden", record.hidden_network}};
+}
+
+DivisionRecord record_of(const json& text) {
+  DivisionRecord record;
+  record.step = text.at("step");
+  record.steps = text.at("steps");
+  record.seconds = text.at("seconds");
+  record.hidden_network = text.at("hidden");
+  return record;
+}
+
+/// The first step stays alone: it is not like the others.
+void halve(std::vector<DivisionRecord>& records) {
+  size_t kept = 1;
+  for (size_t i = 1; i < records.size(); i += 2) {
+    DivisionRecord sum = records[i];
+    if (i + 1 < records.size()) sum += records[i + 1];
+    records[kept++] = sum;
+  }
+  records.resize(kept);
+}
+
+std::string to_text(const DivisionRecord& record) {
+  return fmt::format("[{},{},{},{}]", record.step, record.steps, fmt::join(record.seconds, ","),
+                     record.hidden_network);
+}
+
+}  // namespace
+
+News::News(TeamWork& team, Measures& measures, Accounting& accounting,
+           const RunDirectory* directory)
+    : team_(team), measures_(measures), accounting_(accounting), directory_(directory) {
+  if (directory_ == nullptr) return;
+  forget();  // what a run that was killed left
+  tellers_.resize(static_cast<size_t>(team.workers()));
+  for (Rank worker = 1; worker < team.workers(); ++worker) {
+    listening_.emplace_back(team.world(), listen(worker));
+  }
+}
+
+void News::step() {
+  const double now = team_.world().now();
+  if (now - last_ < again_) return;
+  if (directory_ == nullptr && telling_.valid() && !telling_.done()) return;
+  std::string text = own();
+  if (text.empty()) return;
+  last_ = now;
+  again_ = kEvery;
+  if (directory_ == nullptr) {
+    telling_ = Started(team_.world(), tell(std::move(text)));
+    return;
+  }
+  measures_.begin(accounting_.log());
+  if (measures_.goes_on() && tellers_[0].records.empty()) {
+    measures_.write_parts(*directory_, accounting_.log().records().back().step);
+  }
+  hear(json::parse(text));
+  for (const std::string& one : heard_) hear(json::parse(one));
+  heard_.clear();
+  write();
+  again_ = std::max(kEvery, (team_.world().now() - now) / kShareOfTime);
+}
+
+/// Empty: there is nothing new.
+std::string News::own() {
+  const std::optional<DivisionRecord> record = accounting_.take_recent();
+  if (!record) return {};
+  const world::World& world = team_.world();
+  return json({{"rank", world.rank()},
+               {"host", world.host(world.rank())},
+               {"samples", measures_.new_samples()},
+               {"record", to_json(*record)}})
+      .dump();
+}
+
+Task<> News::tell(std::string text) {
+  const uint64_t size = text.size();
+  const uint32_t round = round_++;
+  try {
+    co_await team_.world().send(0, size_tag(round), Source{&size, sizeof(size)});
+    if (size > 0) co_await team_.world().send(0, text_tag(round), Source{text.data(), text.size()});
+  } catch (const RunError&) {
+    // Whoever needs worker 0 for more than this says that it is lost.
+  }
+}
+
+/// To the worker's last text, which is empty.
+Task<> News::listen(Rank worker) {
+  for (uint32_t round = 0;; ++round) {
+    uint64_t size = 0;
+    bool came = false, lost = false;
+    while (!came && !lost) {
+      try {
+        co_await team_.world().recv(worker, size_tag(round), Target{&size, sizeof(size)});
+        came = true;
+      } catch (const world::DeadlinePassed&) {
+        // Steps and evaluations may take as long as they wish.
+      } catch (const world::PeerLost&) {
+        lost = true;
+      }
+    }
+    if (lost || size == 0) co_return;
+    if (size > kLongest) {
+      fail_run("{} brings a text of {} bytes", team_.world().name(worker), size);
+    }
+    std::string text(size, ' ');
+    try {
+      co_await team_.world().recv(worker, text_tag(round), Target{text.data(), text.size()});
+    } catch (const world::PeerLost&) {
+      lost = true;
+    }
+    if (lost) co_return;
+    heard_.push_back(std::move(text));
+  }
+}
+
+void News::hear(const json& text) {
+  Teller& teller = tellers_.at(text.at("rank").get<size_t>());
+  teller.host = text.at("host");
+  measures_.add_samples(teller.host, text.at("samples"));
+  teller.records.push_back(record_of(text.at("record")));
+  if (teller.records.size() > kMostRecords) halve(teller.records);
+}
+
+void News::write() {
+  std::string text = "{\"ranks\":[";
+  bool first = true;
+  for (size_t rank = 0; rank < tellers_.size(); ++rank) {
+    const Teller& teller = tellers_[rank];
+    if (teller.records.empty()) continue;
+    text += fmt::format("{}{{\"rank\":{},\"host\":{},\"records\":[", first ? "" : ",\n", rank,
+                        json(teller.host).dump());
+    for (size_t i = 0; i < teller.records.size(); ++i) {
+      text += (i == 0 ? "" : ",") + to_text(teller.records[i]);
+    }
+    text += "]}";
+    first = false;
+  }
+  replace(live_file(*directory_), text + "]}\n");
+  if (measures_.samples_hosts()) {
+    replace(directory_->hosts(), json(measures_.hosts()).dump() + "\n");
+  }
+}
+
+Task<> News::end() {
+  if (directory_ == nullptr) {
+    if (telling_.valid()) co_await telling_.join();
+    const std::string last;
+    co_await tell(last);
+    co_return;
+  }
+  co_await world::join_all(team_.world(), listening_);
+}
+
+void News::forget() {
+  std::error_code ignored;
+  fs::remove(live_file(*directory_), ignored);
+}
+
+}  // namespace syrtos::train
