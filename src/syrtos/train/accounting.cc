@@ -39,7 +39,11 @@ void Accounting::close() {
   all += last_->pauses.division;
   log_.add(last_->number, clock_.steady(last_->itself.start), all);
   const trace::DivisionRecord record = trace::record_of_step(last_->number, 0, all);
-  recent_ = recent_ ? * recent_ += record : record;
+  if (recent_) {
+    *recent_ += record;
+  } else {
+    recent_ = record;
+  }
   meter_.forget_before(last_->itself.start);
   last_.reset();
 }
