@@ -99,6 +99,8 @@ void LiveData::read(double now) {
   data_ = page_json(run, explanation);
   data_["live"] = true;
   data_["running"] = running;
+  // What is still to come is not missing.
+  if (running && run.epochs.empty()) data_["notes"] = json::array();
   json banner = json::array();
   if (run.progress) {
     if (running && run.progress->images_per_s > 0) {
@@ -117,8 +119,9 @@ void LiveData::read(double now) {
     }
   }
   for (const Cause& cause : explanation.causes) {
+    // Ranks of one host compete for its cores: now this one is slower, now that one.
     if ((cause.kind == CauseKind::slow_rank || cause.kind == CauseKind::slow_link) &&
-        cause.share > 0.05) {
+        cause.share > 0.05 && run.hosts.size() != 1) {
       banner.push_back(cause.text);
     }
   }
