@@ -63,7 +63,7 @@ function card(title, ...children) {
 // ---- head -------------------------------------------------------------------
 
 function chip() {
-  if (data.live && !connected) return make("span", {class: "chip lost"}, "no answer from syrtos watch");
+  if (data.live && !connected) return make("span", {class: "chip lost"}, "no answer any more: what showed it has ended");
   if (!data.live) return make("span", {class: "chip"}, data.state);
   if (data.running) return make("span", {class: "chip live", id: "state"}, "training: " + data.state);
   return make("span", {class: "chip", id: "state"}, "ended: " + data.state);
@@ -84,7 +84,7 @@ function progress() {
     make("div", {class: "head"}, make("span", {id: "progress"},
       `step ${count(p.step)} of ${count(p.steps)}, epoch ${p.epoch} of ${p.epochs}`),
     make("span", {class: "quiet"}, percent(p.step / p.steps) +
-      (data.running && p.left_seconds ? ", about " + time(p.left_seconds) + " left" : ""))),
+      (data.running && connected && p.left_seconds ? ", about " + time(p.left_seconds) + " left" : ""))),
     make("progress", {max: p.steps, value: p.step, "aria-label": "steps done"}));
 }
 function facts() {
@@ -268,7 +268,7 @@ function curve(id, title, xs, series, options = {}) {
         value: (u, v, at, index) => format(index === null || index === undefined ? lastOf(u.data[at]) : v)}))],
   }, values, mount);
   const fit = () => {
-    const width = Math.floor(box.clientWidth);
+    const width = Math.floor(plot.root.parentElement.clientWidth);  // of the page as it is now
     if (width > 0 && Math.abs(width - plot.width) > 1) plot.setSize({width, height: 196});
   };
   const zoomed = () => {

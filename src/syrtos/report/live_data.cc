@@ -19,7 +19,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr auto kAgain = std::chrono::milliseconds(900);
 constexpr double kQuiet = 20;         // seconds without news that are worth a word
 constexpr int64_t kFewestSteps = 20;  // before that, nothing is said about causes
 constexpr size_t kLogLines = 200;
