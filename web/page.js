@@ -6,6 +6,7 @@ const PARTS = ["load", "forward", "backward", "update", "network", "wait", "eval
 const WORDS = {load: "waiting for data", forward: "forward", backward: "backward", update: "update",
   network: "exposed exchange", wait: "waiting for others", evaluate: "evaluating",
   checkpoint: "saving", other: "other"};
+const WHOLE = Array.from({length: 10}, (_, i) => [1, 2, 5].map((n) => n * 10 ** i)).flat();
 const charts = new Map();
 let data = JSON.parse(document.getElementById("data").textContent);
 let groupedBy = "layer";
@@ -62,7 +63,7 @@ function card(title, ...children) {
 // ---- head -------------------------------------------------------------------
 
 function chip() {
-  if (data.live && !connected) return make("span", {class: "chip lost"}, "no answer from syrtos watch");
+  if (data.live && !connected) return make("span", {class: "chip lost"}, "no answer any more: what showed it has ended");
   if (!data.live) return make("span", {class: "chip"}, data.state);
   if (data.running) return make("span", {class: "chip live", id: "state"}, "training: " + data.state);
   return make("span", {class: "chip", id: "state"}, "ended: " + data.state);
@@ -83,7 +84,7 @@ function progress() {
     make("div", {class: "head"}, make("span", {id: "progress"},
       `step ${count(p.step)} of ${count(p.steps)}, epoch ${p.epoch} of ${p.epochs}`),
     make("span", {class: "quiet"}, percent(p.step / p.steps) +
-      (data.running && p.left_seconds ? ", about " + time(p.left_seconds) + " left" : ""))),
+      (data.running && connected && p.left_seconds ? ", about " + time(p.left_seconds) + " left" : ""))),
     make("progress", {max: p.steps, value: p.step, "aria-label": "steps done"}));
 }
 function facts() {
@@ -244,6 +245,7 @@ function curve(id, title, xs, series, options = {}) {
     known.plot.setData(values, !known.zoomed());
     return {box, fit: known.fit};
   }
+  if (known) known.plot.destroy();
   const axis = {stroke: colour("quiet"), grid: {stroke: colour("line"), width: 1},
     ticks: {stroke: colour("line"), width: 1}, font: "11px system-ui, sans-serif"};
   const format = options.format || ((v) => v === null || v === undefined ? "-" : String(Number(v.toPrecision(4))));
@@ -256,7 +258,8 @@ function curve(id, title, xs, series, options = {}) {
       if (high > from) return [from, high + 0.05 * (high - from)];
       return options.from === undefined ? [from - 1, from + 1] : [from, from + 1];
     })}},
-    axes: [{...axis, size: 30, label: options.x || "step", labelSize: 16, labelGap: 0, labelFont: axis.font, values: (u, ticks) => ticks.map((v) => Number.isInteger(v) ? count(v) : v)},
+    axes: [{...axis, size: 30, label: options.x || "step", labelSize: 16, labelGap: 0, labelFont: axis.font,
+      incrs: WHOLE, values: (u, ticks) => ticks.map((v) => Number.isInteger(v) ? count(v) : v)},
       {...axis, size: options.size || 52, values: (u, ticks) => ticks.map((v) => format(v))}],
     series: [{label: options.x || "step", value: (u, v) => count(v === null ? lastOf(u.data[0]) : v)},
       ...series.map((s, i) => ({label: s.name, stroke: colour("s" + i % 6), width: 1.6,
@@ -265,7 +268,7 @@ function curve(id, title, xs, series, options = {}) {
         value: (u, v, at, index) => format(index === null || index === undefined ? lastOf(u.data[at]) : v)}))],
   }, values, mount);
   const fit = () => {
-    const width = Math.floor(box.clientWidth);
+    const width = Math.floor(plot.root.parentElement.clientWidth);  // of the page as it is now
     if (width > 0 && Math.abs(width - plot.width) > 1) plot.setSize({width, height: 196});
   };
   const zoomed = () => {
@@ -307,7 +310,8 @@ function curves() {
   speed.series.forEach((s) => { s.name = "images/s"; });
   add("speed", "images per second", speed, {from: 0, format: (v) => v === null || v === undefined ? "-" : count(v)});
   const steps = data.steps;
-  if (steps && steps.xs.length > 1) {
+  const measured = steps ? steps.xs.filter((_, i) => steps.ranks.some((rank) => rank.values[i] !== null)) : [];
+  if (measured.length > 1) {
     list.push(curve("steps", "time of a step", steps.xs, steps.ranks,
       {from: 0, size: 62, format: (v) => v === null || v === undefined ? "-" : time(v)}));
   }

@@ -289,29 +289,44 @@ TEST(RunReader, ACutTableIsUsedUpToTheCut) {
   EXPECT_THAT(run.notes, Contains(HasSubstr("line 101 is cut off")));
 }
 
-TEST(RunReader, WhatIsNewerThanTheTableIsUsed) {
-  MadeRun made(2);
-  made.write_all();
-  const auto live = [&](int64_t last) {
-    nlohmann::json ranks = nlohmann::json::array();
-    for (int rank = 0; rank < 2; ++rank) {
-      nlohmann::json first = {1, 1}, rest = {2, last - 1};
+/// live.json of two ranks: records of steps that take `seconds` in each part.
+std::string made_live(const std::vector<std::array<int64_t, 2>>& steps, double seconds) {
+  nlohmann::json ranks = nlohmann::json::array();
+  for (int rank = 0; rank < 2; ++rank) {
+    nlohmann::json records = {{1, "damaged"}};
+    for (const auto& [first, count] : steps) {
+      nlohmann::json record = {first, count};
       for (size_t part = 0; part <= trace::kParts; ++part) {
-        first.push_back(9.0);
-        rest.push_back(0.01 * static_cast<double>(last - 1));
+        record.push_back((first == 1 ? 9 : seconds) * static_cast<double>(count));
       }
-      ranks.push_back({{"rank", rank}, {"host", "h"}, {"records", {first, rest, {1, "x"}}}});
+      records.push_back(record);
     }
-    made.write("live.json", nlohmann::json({{"ranks", ranks}}).dump());
-    return read_run(made.path);
-  };
-  EXPECT_EQ(live(50).ranks.at(0).records.size(), 100u) << "the table is newer";
-  const report::Run run = live(300);
+    ranks.push_back({{"rank", rank}, {"host", "h"}, {"records", records}});
+  }
+  return nlohmann::json({{"ranks", ranks}}).dump();
+}
+
+TEST(RunReader, BeforeTheFirstEpochHasEndedItKnowsWhatIsLive) {
+  MadeRun made(2);
+  made.write_job();
+  made.write("live.json", made_live({{1, 1}, {2, 40}, {42, 30}}, 0.01));
+  const report::Run run = read_run(made.path);
   ASSERT_EQ(run.ranks.size(), 2u);
   EXPECT_EQ(run.ranks[1].name(), "rank 1 on h");
-  ASSERT_EQ(run.ranks[1].records.size(), 2u);
-  // The first step is not like the others.
+  EXPECT_EQ(run.ranks[1].records.size(), 3u);
+  // The first step is not like the others; evaluating and saving are no part of a step.
   EXPECT_NEAR(explain(run).step_s, 0.01 * (trace::kParts - 2), 1e-6);
+}
+
+TEST(RunReader, WhatIsLiveFollowsTheTable) {
+  MadeRun made(2);
+  made.write_all();
+  made.write("live.json", made_live({{1, 1}, {2, 40}}, 0.01));
+  EXPECT_EQ(read_run(made.path).ranks.at(0).records.size(), 100u) << "the table is newer";
+  made.write("live.json", made_live({{1, 1}, {2, 98}, {100, 50}, {150, 50}}, 0.01));
+  const report::Run run = read_run(made.path);
+  ASSERT_EQ(run.ranks.at(1).records.size(), 102u);
+  EXPECT_EQ(run.ranks[1].records[100].step, 100);
 }
 
 TEST(RunReader, ACurveIsReadUpToItsCut) {

@@ -130,11 +130,13 @@ class Finder {
       }
     }
     if (cpu.empty() || !std::isfinite(own.process_cpu)) return "CPU frequency or a neighbour";
-    if (own.process_cpu < 0.9 * median(cpu) && own.running > median(running) + 0.5) {
+    const bool gets_less =
+        own.process_cpu < 0.9 * median(cpu) && own.process_cpu < median(cpu) - 0.1;
+    if (gets_less && own.running > median(running) + 0.5) {
       return fmt::format("other programs take its CPUs: it gets {:.1f} of them, the others {:.1f}",
                          own.process_cpu, median(cpu));
     }
-    if (own.process_cpu < 0.9 * median(cpu)) {
+    if (gets_less) {
       return fmt::format("it gets {:.1f} CPUs, the others {:.1f}", own.process_cpu, median(cpu));
     }
     return "it has as many CPUs as the others, so they are slower: frequency, heat or memory";
@@ -177,7 +179,10 @@ class Finder {
     if (buckets.size() == 1) {
       return fmt::format("; all gradients are one bucket of {}", format_bytes(bucket.bytes));
     }
-    if (bucket.exposed_s < 0.2 * seconds) return "";  // many share the blame
+    // Many share the blame, or it only comes after the others.
+    double bytes = 0;
+    for (const BucketTimes& one : buckets) bytes += one.bytes;
+    if (bucket.exposed_s < 0.2 * seconds || bucket.bytes < 0.1 * bytes) return "";
     return fmt::format("; {} ({}) takes most: its exchange is exposed for {}", layers,
                        format_bytes(bucket.bytes), format_short_time(bucket.exposed_s));
   }

@@ -19,7 +19,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr auto kAgain = std::chrono::milliseconds(900);
 constexpr double kQuiet = 20;         // seconds without news that are worth a word
 constexpr int64_t kFewestSteps = 20;  // before that, nothing is said about causes
 constexpr size_t kLogLines = 200;
@@ -99,6 +98,8 @@ void LiveData::read(double now) {
   data_ = page_json(run, explanation);
   data_["live"] = true;
   data_["running"] = running;
+  // What is still to come is not missing.
+  if (running && run.epochs.empty()) data_["notes"] = json::array();
   json banner = json::array();
   if (run.progress) {
     if (running && run.progress->images_per_s > 0) {
@@ -117,8 +118,9 @@ void LiveData::read(double now) {
     }
   }
   for (const Cause& cause : explanation.causes) {
+    // Ranks of one host compete for its cores: now this one is slower, now that one.
     if ((cause.kind == CauseKind::slow_rank || cause.kind == CauseKind::slow_link) &&
-        cause.share > 0.05) {
+        cause.share > 0.05 && run.hosts.size() != 1) {
       banner.push_back(cause.text);
     }
   }

@@ -11,6 +11,8 @@ namespace syrtos::report {
 /// once in a second. One thread at a time.
 class LiveData {
  public:
+  static constexpr auto kAgain = std::chrono::milliseconds(900);  ///< files are looked at
+
   /// `begins`: the directory may still be empty.
   explicit LiveData(std::filesystem::path run, bool begins = false)
       : run_(std::move(run)), begins_(begins) {}

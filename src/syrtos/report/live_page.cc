@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <random>
 
@@ -41,17 +42,42 @@ class LivePage::State {
                     .answer = [this](const std::string& path) { return answer(path); }});
   }
 
+  ~State() { linger(); }
+
   HttpServer& server() { return *server_; }
+  void stop() {
+    stopped_ = true;
+    server_->stop();
+  }
   const LiveOptions& options() const { return options_; }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  void note_look() {
+    looked_ = Clock::now();
+    looks_.notify_all();
+  }
+
+  /// Until a page that has asked a moment ago has asked for what there is in the end.
+  void linger() {
+    std::unique_lock lock(mutex_);
+    const auto end = Clock::now();
+    if (stopped_ || looked_ < end - std::chrono::seconds(3)) return;
+    looks_.wait_for(lock, std::chrono::milliseconds(2500),
+                    [&] { return looked_ > end + LiveData::kAgain; });
+  }
+
   HttpAnswer answer(const std::string& path) {
     const std::lock_guard lock(mutex_);
     try {
       if (path == "/") {
         return {.type = "text/html; charset=utf-8", .body = html_page(data_.get())};
       }
-      if (path == "/data.json") return {.type = "application/json", .body = dumped(data_.get())};
+      if (path == "/data.json") {
+        note_look();
+        return {.type = "application/json", .body = dumped(data_.get())};
+      }
       if (path == "/metrics") {
         return {.type = "text/plain; version=0.0.4; charset=utf-8",
                 .body = prometheus_text(data_.get())};
@@ -63,8 +89,11 @@ class LivePage::State {
   }
 
   const LiveOptions options_;
-  std::mutex mutex_;  // of data_
+  std::mutex mutex_;  // of what follows
   LiveData data_;
+  Clock::time_point looked_;  // when a page asked last
+  std::condition_variable looks_;
+  bool stopped_ = false;
   std::unique_ptr<HttpServer> server_;  // last: its threads use the others
 };
 
@@ -80,7 +109,7 @@ std::string LivePage::url() const {
                      options.token.empty() ? "" : "?token=" + options.token);
 }
 
-void LivePage::stop() { state_->server().stop(); }
+void LivePage::stop() { state_->stop(); }
 
 std::string make_page_token() {
   std::random_device random;  // the system's generator

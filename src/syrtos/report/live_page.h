@@ -20,6 +20,7 @@ class LivePage {
  public:
   /// Throws RequestError: no run, the port is taken.
   explicit LivePage(LiveOptions options);
+  /// Whoever looks at it sees the end of the run: it waits a moment for that.
   ~LivePage();
   LivePage(const LivePage&) = delete;
   LivePage& operator=(const LivePage&) = delete;
