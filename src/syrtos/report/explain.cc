@@ -123,8 +123,9 @@ std::string path_of(const Explanation& explanation) {
 
 std::string certainty_of(const Run& run) {
   if (!run.exchange || run.exchange->measuring_share <= 0) return "";
-  std::string text =
-      fmt::format("Measuring took {:.2g} % of the time", 100 * run.exchange->measuring_share);
+  const double percent = 100 * run.exchange->measuring_share;
+  std::string text = percent < 0.01 ? "Measuring took less than 0.01 % of the time"
+                                    : fmt::format("Measuring took {:.2g} % of the time", percent);
   if (run.exchange->clock_error_s > 0) {
     text += fmt::format("; the ranks' clocks agree within {}",
                         format_short_time(run.exchange->clock_error_s));
