@@ -144,19 +144,24 @@ function barRow(name, inner, text) {
 }
 function division() {
   if (!data.ranks.length) return null;
-  const longest = Math.max(...data.ranks.map((rank) => sum(rank.step)));
+  const servers = data.servers || [];
+  const longest = Math.max(...[...data.ranks, ...servers].map((rank) => sum(rank.step)));
   const row = (rank) => barRow(rank.name, bar(rank.step, longest), time(sum(rank.step)));
   // Of many, the slowest to compute decide.
   let shown = data.ranks;
   if (shown.length > 32) shown = [...shown].sort((a, b) => b.computing - a.computing).slice(0, 32);
   const rows = shown.map(row);
   if (data.ranks.length > 1) rows.push(make("div", {class: "total"}), row(data.cluster));
+  if (servers.length) rows.push(make("div", {class: "total"}), ...servers.slice(0, 32).map(row));
   const all = sum(data.cluster.step);
   const legend = PARTS.filter((part) => data.cluster.step[part] > 0.0005 * all).map((part) =>
     make("span", {}, make("i", {class: part}), `${WORDS[part]} ${percent(data.cluster.step[part] / all)}`));
   return card("Where the time went", make("p", {}, data.path), make("div", {class: "bars", id: "division"}, rows),
     make("div", {class: "legend"}, legend),
     data.certainty ? make("p", {class: "quiet small"}, data.certainty) : null,
+    servers.length ? make("p", {class: "quiet small", id: "servers"}, servers.slice(0, 8).map((s) =>
+      `${s.name} is busy ${percent(s.busy)} of a step: ${time(s.step.network)} moving gradients and weights, ` +
+      `${time(s.step.update)} updating`).join("; ") + ".") : null,
     shown.length < data.ranks.length ? make("p", {class: "quiet small"},
       `Shown are the 32 of ${data.ranks.length} ranks that compute longest.`) : null);
 }

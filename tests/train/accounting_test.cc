@@ -26,13 +26,21 @@ TEST_P(Accounts, AddUpToTheTimeOfEachStep) {
   job.sync = GetParam().sync;
   job.checkpoint_every = 3;
   train(job);
+  const strategy::Team team = team_of(resolve(job, cpu_info(), "nowhere"));
   const auto ranks = divisions_of(job);
-  ASSERT_EQ(ranks.size(), static_cast<size_t>(job.workers));
+  ASSERT_EQ(ranks.size(), static_cast<size_t>(team.workers + team.servers));
   for (const trace::RankDivision& rank : ranks) {
     ASSERT_GE(rank.records.size(), 2U);
     EXPECT_EQ(rank.records.front().step, 1);
     expect_no_gaps(rank);
     const StepDivision total = total_of(rank);
+    if (rank.rank >= team.workers) {
+      EXPECT_GT(total[Part::update], 0);
+      EXPECT_GT(total[Part::network], 0);
+      EXPECT_GT(total[Part::wait], 0);
+      EXPECT_EQ(total[Part::forward] + total[Part::backward] + total[Part::evaluate], 0);
+      continue;
+    }
     EXPECT_GT(total[Part::forward], 0);
     EXPECT_GT(total[Part::backward], 0);
     EXPECT_GT(total[Part::evaluate], 0);
@@ -90,7 +98,7 @@ TEST_F(Simulated, OthersWaitForARankThatComputesSlowly) {
     Job job = job_of(exchange, "join", 3);
     job.run = (directory_ / exchange).string();
     const auto totals = simulate(job, cluster);
-    ASSERT_EQ(totals.size(), 3U);
+    ASSERT_EQ(totals.size(), cluster.hosts.size());
     const double later = kSteps * kPass * 3;  // that rank 1 computes longer than the others
     for (const size_t rank : {size_t{0}, size_t{2}}) {
       EXPECT_NEAR(totals[rank][Part::forward], kSteps * kPass / 3, 1e-6) << exchange;
@@ -115,6 +123,21 @@ TEST_F(Simulated, ASlowLinkIsNetworkAndNobodyWaitsForOthers) {
     EXPECT_GT(slow[rank][Part::network], slow[rank][Part::forward] + slow[rank][Part::backward]);
     EXPECT_LT(slow[rank][Part::wait], 0.1 * slow[rank][Part::network]);
     EXPECT_NEAR(slow[rank][Part::forward], fast[rank][Part::forward], 1e-6);
+  }
+}
+
+TEST_F(Simulated, AServerIsBusyWhereItsLinkIsSlowAndWaitsWhereItIsNot) {
+  for (const char* sync : {"join", "async"}) {
+    SimOptions cluster = fast_cluster(4);
+    Job job = job_of("ps", sync, 3);
+    job.run = (directory_ / fmt::format("fast-{}", sync)).string();
+    const StepDivision fast = simulate(job, cluster).at(3);
+    EXPECT_GT(fast[Part::wait], 0.5 * fast.sum()) << sync;
+    cluster.hosts[3].bandwidth = 20e6;
+    job.run = (directory_ / fmt::format("slow-{}", sync)).string();
+    const StepDivision slow = simulate(job, cluster).at(3);
+    EXPECT_GT(slow[Part::network], 0.8 * slow.sum()) << sync;
+    EXPECT_EQ(json_of(job, "exchange.json").at("servers").at(0).at("rank"), 3);
   }
 }
 
@@ -203,6 +226,26 @@ TEST_F(Distributed, ATraceHasTheStepsThatWereAskedForOfEveryRank) {
     EXPECT_THAT(steps, testing::ElementsAre(2, 3));
     for (const char* track : {"worker", "compute", "exchange"})
       EXPECT_GT(events[track], 0) << track;
+  }
+}
+
+TEST_F(Distributed, ATraceHasTheEventsOfServersToo) {
+  Job job = small_job("run");
+  job.workers = 2;
+  job.exchange = "ps-sharded:2";
+  job.trace = "steps=2..3";
+  train(job);
+  const trace::TraceContents trace =
+      trace::read_trace(std::filesystem::path(job.run) / "trace.json.gz");
+  ASSERT_EQ(trace.ranks.size(), 4U);
+  for (const size_t server : {size_t{2}, size_t{3}}) {
+    std::map<std::string, size_t> events;
+    for (const trace::TrackEvents& track : trace.ranks[server].tracks) {
+      events[track.name] += track.events.size();
+    }
+    for (const char* track : {"server", "network, sent", "network, received"}) {
+      EXPECT_GT(events[track], 0U) << track;
+    }
   }
 }
 

@@ -72,7 +72,7 @@ class Simulated : public Distributed {
     std::vector<Outcome> outcomes(trainers.size());
     world::run_all(cluster, [&](World& world) -> Task<> {
       if (world.rank() >= team.workers) {
-        return strategy::serve(world, team, resolved.strategy, optimizer_options(job));
+        return serve(world, server_job(resolved));
       }
       const auto rank = static_cast<size_t>(world.rank());
       return keep_result(trainers[rank].run(world, silent, [] { return false; }), outcomes[rank]);

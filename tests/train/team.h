@@ -8,7 +8,7 @@
 #include <cmath>
 #include <deque>
 
-#include "syrtos/strategy/server.h"
+#include "syrtos/train/server_work.h"
 #include "syrtos/train/trainer.h"
 #include "syrtos/world/local/local.h"
 #include "syrtos/world/tcp/cluster.h"
@@ -80,7 +80,7 @@ class Distributed : public TemporaryDirectory {
     std::vector<Outcome> outcomes(trainers.size());
     const auto program = [&](World& world) -> Task<> {
       if (world.rank() >= team.workers) {
-        return strategy::serve(world, team, resolved.strategy, optimizer_options(job));
+        return serve(world, server_job(resolved));
       }
       const int worker = world.rank();
       const auto rank = static_cast<size_t>(worker);

@@ -16,7 +16,7 @@
 #include "syrtos/launch/launch.h"
 #include "syrtos/launch/membership.h"
 #include "syrtos/strategy/compute_times.h"
-#include "syrtos/strategy/server.h"
+#include "syrtos/train/server_work.h"
 #include "syrtos/world/mpi/mpi_world.h"
 #include "syrtos/world/tcp/tcp.h"
 
@@ -62,9 +62,7 @@ class RankProgress final : public train::TrainObserver {
 /// What a rank trains or serves with, made before it meets the others: building a network takes a
 /// while.
 struct RankWork {
-  strategy::Team team;
-  strategy::Options options;
-  optim::OptimizerOptions optimizer;
+  train::ServerJob serving;
   std::unique_ptr<train::Trainer> trainer;  ///< none: a server
 };
 
@@ -73,9 +71,8 @@ RankWork prepare(const TrainRequest& request, train::Job job, world::Rank rank,
   train::ResolvedJob resolved = resolve(std::move(job), context);
   set_thread_count(static_cast<int>(resolved.job.threads));
   if (rank == 0) know_expected(resolved, request, context);
-  RankWork work{
-      train::team_of(resolved), resolved.strategy, train::optimizer_options(resolved.job), {}};
-  if (rank < work.team.workers) {
+  RankWork work{train::server_job(resolved), {}};
+  if (rank < work.serving.team.workers) {
     work.trainer = std::make_unique<train::Trainer>(std::move(resolved), rank);
   }
   return work;
@@ -88,7 +85,7 @@ int run_work(AnyWorld& world, RankWork& work, const TrainRequest& request,
              launch::Membership* membership) {
   if (!work.trainer) {
     if (membership != nullptr) membership->report("serving weights");
-    world.run(strategy::serve(world, work.team, work.options, work.optimizer));
+    world.run(train::serve(world, work.serving));
     return kExitDone;
   }
   const bool first = world.rank() == 0;

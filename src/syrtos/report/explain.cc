@@ -160,6 +160,12 @@ double RankTime::computing() const {
   return step[Part::forward] + step[Part::backward] + step[Part::update];
 }
 
+double busy_share(const Explanation& explanation, const RankTime& server) {
+  if (explanation.step_s <= 0) return 0;
+  const double idle = server.step[Part::wait] + server.step[Part::checkpoint];
+  return std::min(1.0, (server.step.sum() - idle) / explanation.step_s);
+}
+
 double RankTime::seconds() const {
   return step.sum() - step[Part::evaluate] - step[Part::checkpoint];
 }
@@ -219,8 +225,10 @@ Explanation explain(const Run& run, const ExplainOptions& options) {
   const std::string& sync = run.job.sync;
   explanation.in_step = sync == "join" || sync == "split" || sync.starts_with("local");
   explanation.samples_per_step = run.samples_per_step();
+  const bool servers = run.job.exchange == "ps" || run.job.exchange.starts_with("ps-sharded");
   for (const RunRank& rank : run.ranks) {
-    if (rank.rank < run.job.workers) explanation.ranks.push_back(mean_of(run, rank));
+    if (rank.server < 0) explanation.ranks.push_back(mean_of(run, rank));
+    if (rank.server >= 0 && servers) explanation.servers.push_back(mean_of(run, rank));
   }
   explanation.cluster = mean_of(explanation.ranks);
   explanation.step_s = explanation.cluster.seconds();

@@ -73,12 +73,13 @@ struct OperatorRow {
 };
 
 struct Explanation {
-  std::string title;            ///< "resnet18 on cifar10, 4 workers, allreduce join f32"
-  std::string state;            ///< "complete", "epoch 2 of 5"
-  std::vector<RankTime> ranks;  ///< workers, by rank
-  RankTime cluster;             ///< their mean
-  double step_s = 0;            ///< mean of the ranks, without evaluating and saving
-  double images_per_s = 0;      ///< of all; 0: not known
+  std::string title;              ///< "resnet18 on cifar10, 4 workers, allreduce join f32"
+  std::string state;              ///< "complete", "epoch 2 of 5"
+  std::vector<RankTime> ranks;    ///< workers, by rank
+  RankTime cluster;               ///< their mean
+  std::vector<RankTime> servers;  ///< of their own
+  double step_s = 0;              ///< mean of the ranks, without evaluating and saving
+  double images_per_s = 0;        ///< of all; 0: not known
   int64_t samples_per_step = 0;
   bool in_step = true;
   std::string path;            ///< the critical path in words
@@ -97,6 +98,9 @@ Explanation explain(const Run& run, const ExplainOptions& options = {});
 
 /// Most time first.
 std::vector<OperatorRow> operator_rows(const OperatorProfile& profile, GroupBy by);
+
+/// The share of a step in which a server does not wait for workers.
+double busy_share(const Explanation& explanation, const RankTime& server);
 
 /// Seconds of a step that ranks wait for each other although none of them is busy for longer than
 /// the others on average: for a server, or for another one each time.

@@ -249,14 +249,28 @@ class Finder {
     return run_.job.exchange == "ps" || run_.job.exchange.starts_with("ps-sharded");
   }
 
+  /// Whether waiting is its fault or that of what lies between.
+  std::string busiest_server() const {
+    const std::vector<RankTime>& servers = explanation_.servers;
+    if (servers.empty()) return "";
+    double most = -1;
+    std::string name;
+    for (const RankTime& server : servers) {
+      const double busy = busy_share(explanation_, server);
+      if (busy > most) name = server.name;
+      most = std::max(most, busy);
+    }
+    return fmt::format("; {} is busy {:.0f} % of a step", name, 100 * most);
+  }
+
   void exchange(double seconds) {
     if (has_servers()) {
       const std::string& kind = run_.job.exchange;
       server_s_ = seconds + unexplained_wait(explanation_);
       add(CauseKind::server, server_s_,
-          fmt::format("{} workers share {}: they wait {} for it{}", run_.job.workers,
+          fmt::format("{} workers share {}: they wait {} for it{}{}", run_.job.workers,
                       kind == "ps" ? "one server" : "the servers (" + kind + ")",
-                      format_short_time(server_s_), largest_bucket(server_s_)));
+                      format_short_time(server_s_), busiest_server(), largest_bucket(server_s_)));
       return;
     }
     if (run_.exchange && run_.exchange->messages > 0 && run_.exchange->bytes_sent > 0) {

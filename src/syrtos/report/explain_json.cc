@@ -72,6 +72,10 @@ json explain_json(const Run& run, const Explanation& explanation) {
                {"epochs", json::array()},
                {"notes", explanation.notes}};
   for (const RankTime& rank : explanation.ranks) text["ranks"].push_back(to_json(rank));
+  for (const RankTime& server : explanation.servers) {
+    text["servers"].push_back(to_json(server));
+    text["servers"].back()["busy"] = busy_share(explanation, server);
+  }
   for (const Cause& cause : explanation.causes) {
     text["causes"].push_back({{"kind", to_string(cause.kind)},
                               {"text", cause.text},

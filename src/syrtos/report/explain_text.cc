@@ -17,6 +17,7 @@ using trace::Part;
 namespace {
 
 constexpr size_t kMostRanks = 16;  // more would not fit on a screen
+constexpr size_t kMostServers = 4;
 constexpr size_t kMostCauses = 5;
 constexpr std::array<char, trace::kParts> kLetters = {'L', 'F', 'B', 'U', 'N', 'W', 'E', 'C', '.'};
 // Of the 256-colour palette, for white or black letters on top.
@@ -118,9 +119,11 @@ class Writer {
     text_ += "\n" + strong("Where the time went") + " (mean step)\n";
     double longest = 1e-12;
     size_t names = 3;
-    for (const RankTime& rank : explanation_.ranks) {
-      longest = std::max(longest, rank.step.sum());
-      names = std::max(names, length_of(clean_text(rank.name)));
+    for (const auto* all : {&explanation_.ranks, &explanation_.servers}) {
+      for (const RankTime& rank : *all) {
+        longest = std::max(longest, rank.step.sum());
+        names = std::max(names, length_of(clean_text(rank.name)));
+      }
     }
     names = std::min<size_t>(names, 24);
     const int width = static_cast<int>(columns_ - names) - 12;
@@ -145,7 +148,29 @@ class Writer {
       text_ += fmt::format("... and {} more, which compute faster\n", ranks.size() - kMostRanks);
     }
     if (ranks.size() > 1) line(explanation_.cluster);
+    const std::vector<RankTime>& servers = explanation_.servers;
+    for (size_t i = 0; i < servers.size() && i < kMostServers; ++i) line(servers[i]);
+    if (servers.size() > kMostServers) {
+      text_ += fmt::format("... and {} more servers\n", servers.size() - kMostServers);
+    }
     legend();
+    if (!servers.empty()) paragraph(servers_text(), "", "");
+  }
+
+  /// Whether they are what holds the workers up.
+  std::string servers_text() const {
+    std::string text = "In a step";
+    for (size_t i = 0; i < explanation_.servers.size() && i < kMostServers; ++i) {
+      const RankTime& server = explanation_.servers[i];
+      text += fmt::format(
+          "{} {} is busy {} ({:.0f} %): {} moving gradients and weights, {} updating",
+          i == 0 ? "" : ";", clean_text(server.name),
+          format_short_time(server.step.sum() - server.step[Part::wait] -
+                            server.step[Part::checkpoint]),
+          100 * busy_share(explanation_, server), format_short_time(server.step[Part::network]),
+          format_short_time(server.step[Part::update]));
+    }
+    return text + ".";
   }
 
   void legend() {

@@ -116,7 +116,7 @@ std::string part_of(const trace::NameTable::Entry& name) {
 /// Computing on top, messages below.
 std::vector<const trace::TrackEvents*> in_order(const RankEvents& rank) {
   const auto place = [](const trace::TrackEvents* track) {
-    const char* words[] = {"worker", "compute", "exchange", "loader"};
+    const char* words[] = {"worker", "server", "compute", "exchange", "loader"};
     for (size_t i = 0; i < std::size(words); ++i) {
       if (track->name.find(words[i]) != std::string::npos) return i;
     }

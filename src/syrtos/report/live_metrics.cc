@@ -83,11 +83,13 @@ std::string prometheus_text(const json& data) {
     }
   }
   writer.metric("step_seconds", "mean seconds of a step, by what they went into");
-  for (const json& rank : data.value("ranks", json::array())) {
-    for (const std::string_view part : trace::kPartNames) {
-      writer.value(rank.at("step").value(std::string(part), 0.0),
-                   fmt::format("rank=\"{}\",host={},part=\"{}\"", rank.value("rank", 0),
-                               quoted(rank.value("host", "")), part));
+  for (const char* list : {"ranks", "servers"}) {
+    for (const json& rank : data.value(list, json::array())) {
+      for (const std::string_view part : trace::kPartNames) {
+        writer.value(rank.at("step").value(std::string(part), 0.0),
+                     fmt::format("rank=\"{}\",host={},part=\"{}\"", rank.value("rank", 0),
+                                 quoted(rank.value("host", "")), part));
+      }
     }
   }
   if (const auto hosts = data.find("hosts"); hosts != data.end()) {

@@ -57,8 +57,9 @@ struct RunRank {
   std::string host = {};  ///< empty: not known
   std::vector<trace::DivisionRecord> records = {};
   bool per_epoch = false;  ///< records are epochs: there is nothing finer
+  int server = -1;         ///< which one, if it is a server of its own
 
-  std::string name() const;  ///< "rank 3 on c"
+  std::string name() const;  ///< "rank 3 on c", "server 0 on d"
 };
 
 /// operators.json: rank 0, item by item.

@@ -287,10 +287,12 @@ void read_exchange(Run& run) {
           return bucket.bytes > 0;
         });
   }
-  for (const json& entry : object.value("ranks", json::array())) {
-    for (RunRank& rank : run.ranks) {
-      if (rank.host.empty() && rank.rank == number_in(entry, "rank", -1)) {
-        rank.host = text_in(entry, "host");
+  for (const char* key : {"ranks", "servers"}) {
+    for (const json& entry : object.value(key, json::array())) {
+      for (RunRank& rank : run.ranks) {
+        if (rank.host.empty() && rank.rank == number_in(entry, "rank", -1)) {
+          rank.host = text_in(entry, "host");
+        }
       }
     }
   }

@@ -79,6 +79,13 @@ void note_missing_steps(Run& run) {
   }
 }
 
+/// Their ranks come after the workers'.
+void find_servers(Run& run) {
+  for (RunRank& rank : run.ranks) {
+    if (rank.rank >= run.job.workers) rank.server = rank.rank - static_cast<int>(run.job.workers);
+  }
+}
+
 void check_same_job(Run& run) {
   if (run.operators && !run.operators->network.empty() && !run.job.network.empty() &&
       run.operators->network != run.job.network) {
@@ -91,7 +98,9 @@ void check_same_job(Run& run) {
 }  // namespace
 
 std::string RunRank::name() const {
-  return host.empty() ? fmt::format("rank {}", rank) : fmt::format("rank {} on {}", rank, host);
+  const std::string who =
+      server < 0 ? fmt::format("rank {}", rank) : fmt::format("server {}", server);
+  return host.empty() ? who : fmt::format("{} on {}", who, host);
 }
 
 std::string Run::name() const {
@@ -139,6 +148,7 @@ Run read_run(const fs::path& directory, const ReadOptions& options) {
   read_progress(run);
   if (options.trace) read_trace_file(run);
   note_missing_ranks(run);
+  find_servers(run);
   check_same_job(run);
   return run;
 }

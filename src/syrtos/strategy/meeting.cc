@@ -20,11 +20,34 @@ constexpr uint64_t kLongest = 64U << 20;
 
 }  // namespace
 
+Task<> send_text(World& world, Rank to, uint32_t round, const std::string& text) {
+  const uint64_t size = text.size();
+  co_await world.send(to, size_tag(round), Source{&size, sizeof(size)});
+  co_await world.send(to, text_tag(round), Source{text.data(), text.size()});
+}
+
+Task<std::string> receive_text(World& world, Rank from, uint32_t round, bool patient) {
+  uint64_t size = 0;
+  // Workers that do not keep in step may come much later.
+  for (bool came = false; !came;) {
+    try {
+      co_await world.recv(from, size_tag(round), Target{&size, sizeof(size)});
+      came = true;
+    } catch (const world::DeadlinePassed&) {
+      if (!patient) throw;
+    }
+  }
+  if (size > kLongest) fail_run("{} brings a text of {} bytes", world.name(from), size);
+  std::string text(size, ' ');
+  co_await world.recv(from, text_tag(round), Target{text.data(), text.size()});
+  co_return text;
+}
+
 Task<std::string> Meetings::meet(std::string mine, Decide decide) {
   ++round_;
   if (world_.rank() != 0) {
-    co_await send_text(0, mine);
-    co_return co_await receive_text(0);
+    co_await send_text(world_, 0, round_, mine);
+    co_return co_await receive_text(world_, 0, round_, spare_);
   }
   std::vector<std::string> texts(present_.size());
   texts[0] = mine;
@@ -52,7 +75,7 @@ Task<> Meetings::host(std::vector<std::string>& texts) {
 
 Task<> Meetings::collect(Rank worker, std::string& text) {
   try {
-    text = co_await receive_text(worker);
+    text = co_await receive_text(world_, worker, round_, spare_);
   } catch (const PeerLost&) {
     if (!spare_) throw;
     present_[static_cast<size_t>(worker)] = false;
@@ -61,34 +84,11 @@ Task<> Meetings::collect(Rank worker, std::string& text) {
 
 Task<> Meetings::answer(Rank worker, const std::string& text) {
   try {
-    co_await send_text(worker, text);
+    co_await send_text(world_, worker, round_, text);
   } catch (const PeerLost&) {
     if (!spare_) throw;
     present_[static_cast<size_t>(worker)] = false;
   }
-}
-
-Task<> Meetings::send_text(Rank to, const std::string& text) {
-  const uint64_t size = text.size();
-  co_await world_.send(to, size_tag(round_), Source{&size, sizeof(size)});
-  co_await world_.send(to, text_tag(round_), Source{text.data(), text.size()});
-}
-
-Task<std::string> Meetings::receive_text(Rank from) {
-  uint64_t size = 0;
-  // Workers that do not keep in step may come much later; a lost one is noticed at once.
-  for (bool came = false; !came;) {
-    try {
-      co_await world_.recv(from, size_tag(round_), Target{&size, sizeof(size)});
-      came = true;
-    } catch (const world::DeadlinePassed&) {
-      if (!spare_) throw;
-    }
-  }
-  if (size > kLongest) fail_run("{} brings a text of {} bytes", world_.name(from), size);
-  std::string text(size, ' ');
-  co_await world_.recv(from, text_tag(round_), Target{text.data(), text.size()});
-  co_return text;
 }
 
 }  // namespace syrtos::strategy

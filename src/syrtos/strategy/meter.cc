@@ -163,8 +163,8 @@ Measured Meter::take() {
   return measured;
 }
 
-void Meter::record(trace::Recorder* recorder) {
-  doing_track_ = trace::track_of(recorder, "worker");
+void Meter::record(trace::Recorder* recorder, const char* track) {
+  doing_track_ = trace::track_of(recorder, track);
   crossing_track_ = trace::track_of(recorder, "exchange");
   for (size_t i = 0; i < trace::kParts; ++i) {
     part_names_[i] = trace::name_of(recorder, trace::kPartNames[i], "part");

@@ -125,8 +125,8 @@ class Meter {
   /// Seconds of network so far.
   double network() const { return network_; }
 
-  /// Records what is done on tracks of its own; `none` ends it.
-  void record(trace::Recorder* recorder);
+  /// Records what is done on tracks of its own, the first one of this name; `none` ends it.
+  void record(trace::Recorder* recorder, const char* track = "worker");
 
  private:
   void tick();

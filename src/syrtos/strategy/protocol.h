@@ -51,6 +51,9 @@ struct Pull {
 enum class Command : uint32_t {
   collect = 1,  ///< send what the optimiser keeps
   stop = 2,     ///< send the Report and end
+  // Servers of their own tell what they measured (ServerObserver):
+  tell_measures = 3,
+  tell_trace = 4,
 };
 
 /// A server's last words.

@@ -34,10 +34,11 @@ size_t elements_of(const std::vector<Piece>& pieces, int server) {
 
 Server::Server(World& world, const Team& team, const Options& options,
                const optim::OptimizerOptions& optimizer, const Layout& layout, int servers,
-               int index)
+               int index, ServerObserver* observer)
     : world_(world),
       team_(team),
       options_(options),
+      observer_(observer),
       elements_(elements_of(place_on_servers(layout, servers), index)),
       optimizer_(optimizer, world.carries_data() ? elements_ : 0),
       lost_(static_cast<size_t>(team.workers)),
@@ -137,6 +138,9 @@ Task<> Server::obey() {
     co_await listen(0, command_tag(number), Target{&command, sizeof(command)});
     if (command == Command::collect) {
       co_await send_kept();
+    } else if (command != Command::stop) {
+      SYRTOS_CHECK(observer_ != nullptr, "nobody has measured this server");
+      co_await observer_->tell(command);
     } else {
       co_await world_.send(0, report_tag(), Source{&report_, sizeof(report_)});
       break;
@@ -145,7 +149,14 @@ Task<> Server::obey() {
   finished_.set();
 }
 
+void Server::note_step(const Push& push) {
+  if (push.ask != Ask::step || push.step < step_) return;
+  step_ = push.step + 1;
+  if (observer_ != nullptr) observer_->step(step_);
+}
+
 Task<> Server::send_kept() {
+  const Doing saves(*this, Part::checkpoint);
   for (Held& held : held_) {
     for (size_t arena = 0; arena < optimizer_.slots().size(); ++arena) {
       const Source source{kept_of(held, arena).data, held.piece.count * sizeof(float)};
@@ -163,6 +174,7 @@ Task<> Server::synchronous(Rank worker, Held& held) {
       co_await reply(worker, held, round, Pull{held.version}, exact);
       continue;
     }
+    note_step(push);
     Held::Sum& sum = held.sums[round % 2];
     co_await receive(worker, held, round, push, sum.values.data(), true);
     const double came = world_.now();
@@ -190,6 +202,7 @@ Task<> Server::synchronous(Rank worker, Held& held) {
 }
 
 Task<> Server::finish_round(Held& held, Held::Sum& sum, const Push& push) {
+  const Doing updates(*this, Part::update);
   const double mean = 1.0 / team_.workers;
   const float* values = sum.values.data();
   if (options_.update == UpdateAt::server) {
@@ -215,6 +228,7 @@ Task<> Server::receive(Rank worker, Held& held, uint32_t round, const Push& push
     const std::byte go{1};
     co_await world_.send(worker, permit_tag(held.id, round), Source{&go, 1});
   }
+  const Doing receives(*this, Part::network);
   const Tag tag = push_tag(held.id, round);
   const size_t count = held.piece.count;
   if (options_.wire.kind == Wire::Kind::threshold) {
@@ -243,6 +257,7 @@ Task<> Server::reply(Rank worker, Held& held, uint32_t round, Pull pull, Source 
     co_await out_->acquire();
     permit.semaphore = out_.get();
   }
+  const Doing sends(*this, Part::network);
   if (!world_.carries_data()) values.data = nullptr;
   // The first layers' weights, which lie last, are needed first.
   const int priority = held.piece.bucket;
@@ -251,6 +266,7 @@ Task<> Server::reply(Rank worker, Held& held, uint32_t round, Pull pull, Source 
 }
 
 Task<> Server::update(Held& held, const float* gradient, const Push& push, double gradient_scale) {
+  const Doing updates(*this, Part::update);
   const bool one_by_one =
       options_.sync.kind == Sync::Kind::async || options_.sync.kind == Sync::Kind::ssp;
   const int64_t step = one_by_one ? held.version : push.updates;
@@ -268,7 +284,8 @@ Task<> Server::update(Held& held, const float* gradient, const Push& push, doubl
       update_where());
 }
 
-Task<> serve(World& world, Team team, Options options, optim::OptimizerOptions optimizer) {
+Task<> serve(World& world, Team team, Options options, optim::OptimizerOptions optimizer,
+             ServerObserver* observer) {
   std::array<uint64_t, 2> sizes{};
   co_await world.recv(0, layout_tag(0), Target{sizes.data(), sizeof(sizes)});
   constexpr uint64_t kMost = 1U << 20;
@@ -279,7 +296,8 @@ Task<> serve(World& world, Team team, Options options, optim::OptimizerOptions o
   co_await world.recv(0, layout_tag(1),
                       Target{layout.tensors.data(), sizes[0] * sizeof(optim::Segment)});
   co_await world.recv(0, layout_tag(2), Target{layout.buckets.data(), sizes[1] * sizeof(Bucket)});
-  Server server(world, team, options, optimizer, layout, team.servers, world.rank() - team.workers);
+  Server server(world, team, options, optimizer, layout, team.servers, world.rank() - team.workers,
+                observer);
   co_await server.serve();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "syrtos/strategy/layout.h"
@@ -9,6 +10,17 @@
 #include "syrtos/world/started.h"
 
 namespace syrtos::strategy {
+
+/// Whoever measures a server of its own.
+class ServerObserver {
+ public:
+  virtual ~ServerObserver() = default;
+  virtual Meter& meter() = 0;
+  /// The first gradient of this step (from 1) comes.
+  virtual void step(int64_t number) = 0;
+  /// Rank 0 asked for something of what was measured and listens.
+  virtual Task<> tell(Command what) = 0;
+};
 
 /// A parameter server: keeps some pieces of the parameters and talks with each worker about each
 /// piece in a coroutine of its own.
@@ -32,9 +44,10 @@ namespace syrtos::strategy {
 /// Only workers that are ready to receive get a permit.
 class Server {
  public:
-  /// `index`: which server it is.
+  /// `index`: which server it is. `observer`: none in a worker that serves.
   Server(World& world, const Team& team, const Options& options,
-         const optim::OptimizerOptions& optimizer, const Layout& layout, int servers, int index);
+         const optim::OptimizerOptions& optimizer, const Layout& layout, int servers, int index,
+         ServerObserver* observer = nullptr);
 
   /// Until rank 0 says stop, or a rank is lost that cannot be spared.
   Task<> serve();
@@ -76,7 +89,19 @@ class Server {
     std::unique_ptr<world::Condition> changed;
   };
 
+  /// From here to the end of the block, where somebody measures.
+  class Doing {
+   public:
+    Doing(const Server& server, Part part) {
+      if (server.observer_ != nullptr) doing_.emplace(server.observer_->meter(), part);
+    }
+
+   private:
+    std::optional<Meter::Doing> doing_;
+  };
+
   Task<> listen(Rank from, Tag tag, world::Target target);
+  void note_step(const Push& push);
   Task<> receive_arenas();
   Task<> obey();
   Task<> send_kept();
@@ -110,6 +135,8 @@ class Server {
   World& world_;
   const Team team_;
   const Options options_;
+  ServerObserver* const observer_;
+  int64_t step_ = 0;  // that the furthest worker has come to
   std::vector<Held> held_;
   size_t elements_ = 0;
   std::vector<float> weights_;
@@ -124,7 +151,8 @@ class Server {
 };
 
 /// A rank that is nothing but a server: learns the layout from rank 0 and serves.
-Task<> serve(World& world, Team team, Options options, optim::OptimizerOptions optimizer);
+Task<> serve(World& world, Team team, Options options, optim::OptimizerOptions optimizer,
+             ServerObserver* observer = nullptr);
 /// Rank 0's part of it, for each server of its own.
 Task<> send_layout(World& world, const Team& team, const Layout& layout);
 

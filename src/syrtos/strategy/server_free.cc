@@ -38,6 +38,7 @@ Task<> Server::free_rounds(Rank worker, Held& held) {
       held.changed->notify_all();
       continue;
     }
+    note_step(push);
     if (push.ask == Ask::step) {
       if (!begun) {  // a run that was resumed goes on counting
         pull.version = options_.sync.kind == Sync::Kind::backup ? push.step : push.updates;
@@ -59,13 +60,16 @@ Task<> Server::free_rounds(Rank worker, Held& held) {
     const bool exact = push.ask == Ask::agreement;
     if (exact) pull.waited_s = 0;
     pull.version = exact ? agree_on(held, push.step) : held.version;
-    // Where updates are made, one after the other: never in the middle of one.
-    co_await world_.compute(
-        0, [&] { copy_weights(held, push, mine); }, update_where());
     Source source{mine.data(), count * sizeof(float)};
-    if (options_.wire.kind == Wire::Kind::bf16 && !exact) {
-      pack_bf16({mine.data(), count}, packed);
-      source = {packed.data(), count * 2};
+    {
+      const Doing copies(*this, Part::update);
+      // Where updates are made, one after the other: never in the middle of one.
+      co_await world_.compute(
+          0, [&] { copy_weights(held, push, mine); }, update_where());
+      if (options_.wire.kind == Wire::Kind::bf16 && !exact) {
+        pack_bf16({mine.data(), count}, packed);
+        source = {packed.data(), count * 2};
+      }
     }
     co_await reply(worker, held, round, pull, source);
   }
@@ -96,6 +100,7 @@ Task<> Server::count_in(Held& held, const Push& push, const std::vector<float>& 
     if (push.weight > 0) ++report_.dropped;
   } else {
     if (push.weight > 0) {
+      const Doing adds(*this, Part::update);
       for (size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += gradient[i];
     }
     sum.weight += push.weight;

@@ -284,6 +284,13 @@ Task<> ServerTraining::collect_kept() {
   }
 }
 
+Task<> ServerTraining::ask_servers(Command what) {
+  const uint32_t number = commands_++;
+  for (int k = 0; k < team_.servers; ++k) {
+    co_await world_.send(team_.server_rank(k), command_tag(number), Source{&what, sizeof(what)});
+  }
+}
+
 Task<> ServerTraining::end() { return beside_server(stop()); }
 
 /// A worker that ended before the servers would be lost to them: all stay until these have ended.

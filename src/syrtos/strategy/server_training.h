@@ -32,6 +32,7 @@ class ServerTraining final : public Strategy {
   Task<> settle() override { return beside_server(rest()); }
   Task<> agree() override;
   Task<> collect() override;
+  Task<> ask_servers(Command what) override;
   Task<> end() override;
   std::map<int64_t, int64_t> staleness() const override;
   int64_t dropped() const override { return report_.dropped; }

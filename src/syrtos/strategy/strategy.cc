@@ -13,6 +13,8 @@ std::vector<Rank> Team::worker_ranks() const {
   return ranks;
 }
 
+Task<> Strategy::ask_servers(Command) { co_return; }
+
 std::unique_ptr<Strategy> make_strategy(World& world, const Team& team, const Options& options,
                                         const optim::OptimizerOptions& optimizer,
                                         Replica& replica) {

@@ -8,6 +8,7 @@
 #include "syrtos/optim/optimizer.h"
 #include "syrtos/strategy/meter.h"
 #include "syrtos/strategy/options.h"
+#include "syrtos/strategy/protocol.h"
 #include "syrtos/strategy/replica.h"
 #include "syrtos/world/world.h"
 
@@ -53,6 +54,8 @@ class Strategy {
   virtual Task<> agree() = 0;
   /// After agree(): rank 0 has what the optimiser keeps.
   virtual Task<> collect() = 0;
+  /// Rank 0: servers of their own are to tell what they measured, each to its own ServerObserver.
+  virtual Task<> ask_servers(Command what);
   /// Ends servers. Called by every worker, once, after everything else.
   virtual Task<> end() = 0;
 

@@ -49,13 +49,11 @@ Clocks::Clocks(world::World& world, const WorldClock& clock, bool spare)
     : world_(world), clock_(clock), spare_(spare), origin_(clock.now()) {}
 
 /// One worker after the other: two at once would make each other's messages late.
-Task<> Clocks::align(const std::vector<bool>& present) {
+Task<> Clocks::align(const std::vector<Rank>& others) {
   if (world_.rank() != 0) {
     co_await ask();
   } else {
-    for (size_t worker = 1; worker < present.size(); ++worker) {
-      if (present[worker]) co_await answer(static_cast<Rank>(worker));
-    }
+    for (const Rank other : others) co_await answer(other);
   }
   rounds_ += kQuestions;
 }

@@ -20,14 +20,14 @@ class WorldClock {
   const int64_t origin_;
 };
 
-/// Each worker's steady clock, compared with worker 0's by questions and answers.
+/// Each rank's steady clock, compared with worker 0's by questions and answers.
 class Clocks {
  public:
   /// `spare`: goes on without workers that are lost.
   Clocks(world::World& world, const WorldClock& clock, bool spare);
 
-  /// All workers that are present, which worker 0 knows, at the same time. Eight questions each.
-  world::Task<> align(const std::vector<bool>& present);
+  /// Worker 0 and these others at the same time. Eight questions each.
+  world::Task<> align(const std::vector<world::Rank>& others);
 
   /// This worker's time on worker 0's clock, and back.
   int64_t to_first(int64_t time) const { return time + offset_.offset; }

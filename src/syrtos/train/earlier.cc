@@ -152,10 +152,13 @@ void add_exchange(json& exchange, const json& earlier) {
   if (!earlier.is_object() || !same(exchange, earlier, {"workers", "exchange", "sync", "wire"}))
     return;
   for (const char* key : {"bytes_sent", "bytes_received", "messages"}) add(exchange, earlier, key);
-  for (json& rank : exchange["ranks"]) {
-    for (const json& before : earlier.value("ranks", json::array())) {
-      if (!before.is_object() || !same(rank, before, {"rank", "host"})) continue;
-      for (const char* key : kTraffic) add(rank, before, key);
+  for (const char* list : {"ranks", "servers"}) {
+    if (!exchange.contains(list)) continue;
+    for (json& rank : exchange[list]) {
+      for (const json& before : earlier.value(list, json::array())) {
+        if (!before.is_object() || !same(rank, before, {"rank", "host"})) continue;
+        for (const char* key : kTraffic) add(rank, before, key);
+      }
     }
   }
   const json staleness = earlier.value("staleness", json::object());

@@ -1,7 +1,6 @@
 #include "syrtos/train/measures.h"
 
 #include <chrono>
-#include <cstring>
 
 #include "syrtos/base/error.h"
 
@@ -18,13 +17,6 @@ std::string layer_of(const std::string& parameter) {
   return parameter.substr(0, parameter.rfind('.'));
 }
 
-bool is_first_of_host(const World& world) {
-  for (world::Rank rank = 0; rank < world.rank(); ++rank) {
-    if (world.host(rank) == world.host(world.rank())) return false;
-  }
-  return true;
-}
-
 void write_json(const std::filesystem::path& path, const json& text) {
   AtomicFile file(path);
   file.write(text.dump() + "\n");
@@ -35,18 +27,6 @@ double wall_clock() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-json clock_json(const std::vector<trace::ClockOffset>& offsets) {
-  json all = json::array();
-  for (const trace::ClockOffset& one : offsets) all.push_back({one.at, one.offset, one.error});
-  return all;
-}
-
-trace::ClockMap clock_of(const json& offsets) {
-  std::vector<trace::ClockOffset> all;
-  for (const json& one : offsets) all.push_back({one.at(0), one.at(1), one.at(2)});
-  return trace::ClockMap(all);
-}
-
 }  // namespace
 
 Measures::Measures(TeamWork& team, const Network& network, const ResolvedJob& job, Earlier earlier,
@@ -54,6 +34,7 @@ Measures::Measures(TeamWork& team, const Network& network, const ResolvedJob& jo
     : team_(team),
       network_(network),
       job_(job),
+      own_(team.world(), team.clocks(), job.job.sample_seconds),
       earlier_(std::move(earlier)),
       first_step_(steps_done + 1),
       begun_at_(wall_clock()) {
@@ -62,59 +43,17 @@ Measures::Measures(TeamWork& team, const Network& network, const ResolvedJob& jo
       if (samples.is_array()) hosts_[host] = samples.get<std::vector<json>>();
     }
   }
-  const double period = job.job.sample_seconds;
-  if (period <= 0 || !is_first_of_host(team.world())) return;
-  trace::HostSamplerOptions options;
-  options.period =
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(period));
-  sampler_ = std::make_unique<trace::HostSampler>(options);
 }
 
 bool Measures::due() const { return spent_s_ <= kShareOfTime * seconds_since(begun_); }
-
-std::vector<trace::HostSample> Measures::curves() const {
-  return sampler_ ? sampler_->samples() : std::vector<trace::HostSample>();
-}
-
-std::vector<json> Measures::new_samples() {
-  std::vector<json> samples;
-  if (!sampler_) return samples;
-  for (const trace::HostSample& sample : sampler_->samples()) {
-    if (sample.time <= sampled_until_) continue;
-    sampled_until_ = sample.time;
-    trace::HostSample aligned = sample;
-    aligned.time = team_.clocks().to_first(sample.time);
-    samples.push_back(trace::to_json(aligned));
-  }
-  return samples;
-}
 
 double Measures::measuring_s(int64_t events) const {
   const int64_t looks = team_.meter().looks() + team_.replica().profile().looks();
   return spent_s_ + cost_.seconds(looks, events);
 }
 
-/// A text of JSON and, behind it, the records: its length comes first.
-std::string Measures::own(const trace::DivisionLog& log, int64_t events) {
-  if (sampler_) sampler_->read_now();
-  const World& world = team_.world();
-  const world::Traffic& traffic = team_.world().traffic();
-  const json said = {{"rank", world.rank()},
-                     {"host", world.host(world.rank())},
-                     {"samples", new_samples()},
-                     {"clock", clock_json(team_.clocks().offsets())},
-                     {"clock_error_s", static_cast<double>(team_.clocks().error()) * 1e-9},
-                     {"seconds", seconds_since(begun_)},
-                     {"measuring_s", measuring_s(events)},
-                     {"bytes_sent", traffic.bytes_sent},
-                     {"bytes_received", traffic.bytes_received},
-                     {"messages_sent", traffic.messages_sent},
-                     {"messages_received", traffic.messages_received}};
-  const std::string text = said.dump();
-  const uint64_t size = text.size();
-  std::string all(sizeof(size), ' ');
-  std::memcpy(all.data(), &size, sizeof(size));
-  return all + text + trace::to_bytes(log);
+std::string Measures::own_text(const trace::DivisionLog& log, int64_t events) {
+  return own_.text(log, measuring_s(events));
 }
 
 void Measures::begin(const trace::DivisionLog& own) {
@@ -135,6 +74,7 @@ void Measures::begin_after_earlier(const std::vector<trace::RankDivision>& own) 
 }
 
 void Measures::add_samples(const std::string& host, const json& samples) {
+  if (samples.empty()) return;
   std::vector<json>& known = hosts_[host];
   for (json sample : samples) {
     sample["time"] = sample.at("time").get<int64_t>() + *later_;
@@ -148,29 +88,19 @@ void Measures::add_samples(const std::string& host, const json& samples) {
 void Measures::write(const RunDirectory& directory, const std::vector<std::string>& texts,
                      int64_t steps_done) {
   std::vector<trace::RankDivision> divisions;
-  ranks_ = json::array();
+  ranks_ = servers_ = json::array();
   for (const std::string& text : texts) {
-    uint64_t size = 0;
-    if (text.size() < sizeof(size)) continue;  // lost
-    std::memcpy(&size, text.data(), sizeof(size));
-    const std::string_view rest = std::string_view(text).substr(sizeof(size));
-    if (size > rest.size()) fail_run("a worker's measures end within {} bytes", rest.size());
-    json said = json::parse(rest.substr(0, size));
-    divisions.push_back(trace::division_from_bytes(rest.substr(size),
-                                                   team_.world().name(said.at("rank").get<int>())));
-    const trace::ClockMap clock = clock_of(said.at("clock"));
-    for (trace::DivisionRecord& record : divisions.back().records) {
-      record.start = clock.to_reference(record.start);
-    }
+    if (text.empty()) continue;  // lost
+    ToldMeasures told = told_measures(text, team_.world());
+    divisions.push_back(std::move(told.division));
     begin_after_earlier(divisions);
-    add_samples(said.at("host"), said.at("samples"));
-    said.erase("samples");
-    said.erase("clock");
-    ranks_.push_back(std::move(said));
+    add_samples(told.about.at("host"), told.samples);
+    const bool serves = told.about.at("rank").get<int64_t>() >= job_.job.workers;
+    (serves ? servers_ : ranks_).push_back(std::move(told.about));
   }
   write_parts(directory, steps_done);
   trace::write_divisions(directory.steps(), continued(earlier_.divisions, divisions, *later_));
-  if (sampler_) write_json(directory.hosts(), hosts_);
+  if (!hosts_.empty()) write_json(directory.hosts(), hosts_);
   write_exchange(directory);
   if (!team_.replica().replays()) write_operators(directory);
 }
@@ -239,7 +169,8 @@ void Measures::write_exchange(const RunDirectory& directory) const {
                {"buckets", buckets()},
                {"staleness", json::object()},
                {"ranks", ranks_}};
-  // In all.
+  if (!servers_.empty()) text["servers"] = servers_;
+  // Of all workers.
   double error = 0, seconds = 0, measuring = 0;
   uint64_t sent = 0, received = 0, messages = 0;
   for (const json& rank : ranks_) {

@@ -9,10 +9,10 @@
 
 #include "syrtos/base/clock.h"
 #include "syrtos/trace/division_log.h"
-#include "syrtos/trace/host_sampler.h"
 #include "syrtos/train/earlier.h"
 #include "syrtos/train/measuring_cost.h"
 #include "syrtos/train/network.h"
+#include "syrtos/train/own_measures.h"
 #include "syrtos/train/resolve.h"
 #include "syrtos/train/run_directory.h"
 #include "syrtos/train/team_work.h"
@@ -20,7 +20,8 @@
 namespace syrtos::train {
 
 /// What each worker measured beside training, and the files that worker 0 makes of it:
-///   steps.csv       where the time of each worker's steps went (trace/division_log.h)
+///   steps.csv       where the time of each worker's and server's steps went
+///                   (trace/division_log.h)
 ///   parts.json      {"parts": [...]}: a part for each process that went on with the run, from
 ///                   first_step to last_step, with its team, and when it began and ended (seconds
 ///                   since 1970)
@@ -38,22 +39,17 @@ class Measures {
            int64_t steps_done);
 
   /// What this worker brings; `events` of a trace were recorded so far.
-  std::string own(const trace::DivisionLog& log, int64_t events);
-  /// Worker 0, after so many steps: texts of all, empty for those that are lost.
+  std::string own_text(const trace::DivisionLog& log, int64_t events);
+  OwnMeasures& own() { return own_; }
+  /// Worker 0, after so many steps: texts of all, servers too, empty for those that are lost.
   void write(const RunDirectory& directory, const std::vector<std::string>& texts,
              int64_t steps_done);
   void write_exchange(const RunDirectory& directory) const;
 
-  /// The host's curves, if this worker has them; on its own clock.
-  std::vector<trace::HostSample> curves() const;
   /// Worker 0: whether it is worth while to gather and write again, which took `spent` so far.
   bool due() const;
   void spent(double seconds) { spent_s_ += seconds; }
 
-  /// Of this worker's host, if it has them: those that worker 0 does not have yet.
-  std::vector<nlohmann::json> new_samples();
-  /// Worker 0's, of all hosts.
-  bool samples_hosts() const { return sampler_ != nullptr; }
   void add_samples(const std::string& host, const nlohmann::json& samples);
   const std::map<std::string, std::vector<nlohmann::json>>& hosts() const { return hosts_; }
   /// Worker 0, before it adds samples: `own` steps.
@@ -74,8 +70,7 @@ class Measures {
   const Clock::time_point begun_ = Clock::now();
   double spent_s_ = 0;
   const MeasuringCost cost_ = MeasuringCost::measure();
-  std::unique_ptr<trace::HostSampler> sampler_;
-  int64_t sampled_until_ = 0;
+  OwnMeasures own_;
 
   // At worker 0.
   const Earlier earlier_;
@@ -84,6 +79,7 @@ class Measures {
   std::optional<int64_t> later_;  // nanoseconds from this process's clock to the run's
   std::map<std::string, std::vector<nlohmann::json>> hosts_;
   nlohmann::json ranks_ = nlohmann::json::array();
+  nlohmann::json servers_ = nlohmann::json::array();  // of their own
 };
 
 }  // namespace syrtos::train

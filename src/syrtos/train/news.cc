@@ -119,7 +119,7 @@ std::string News::own() {
   const world::World& world = team_.world();
   return json({{"rank", world.rank()},
                {"host", world.host(world.rank())},
-               {"samples", measures_.new_samples()},
+               {"samples", measures_.own().new_samples()},
                {"record", to_json(*record)}})
       .dump();
 }
@@ -188,7 +188,7 @@ void News::write() {
     first = false;
   }
   replace(live_file(*directory_), text + "]}\n");
-  if (measures_.samples_hosts()) {
+  if (!measures_.hosts().empty()) {
     replace(directory_->hosts(), json(measures_.hosts()).dump() + "\n");
   }
 }

@@ -12,9 +12,7 @@ namespace syrtos::train {
 namespace {
 
 /// Worker 0 holds those of all.
-int64_t most_events(int workers) {
-  return std::clamp<int64_t>(4'000'000 / workers, 50'000, 1'000'000);
-}
+int64_t most_events(int ranks) { return std::clamp<int64_t>(4'000'000 / ranks, 50'000, 1'000'000); }
 
 bool parse_step(std::string_view text, int64_t& step) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
@@ -42,11 +40,11 @@ TraceSteps parse_trace(std::string_view text) {
   return steps;
 }
 
-RunTrace::RunTrace(world::World& world, TraceSteps steps, int workers)
+RunTrace::RunTrace(world::World& world, TraceSteps steps, int ranks)
     : steps_(steps),
       recorder_({.rank = world.rank(),
                  .host = world.host(world.rank()),
-                 .max_events = most_events(workers),
+                 .max_events = most_events(ranks),
                  .on = false}),
       worker_(*recorder_.track("worker")),
       compute_(*recorder_.track("compute")),
@@ -63,7 +61,7 @@ void RunTrace::connect(strategy::Meter& meter, OperatorProfile& profile) {
 }
 
 void RunTrace::begin_step(int64_t step, int64_t queue) {
-  recorder_.turn(steps_.contains(step));
+  begin_step(step);
   const int64_t now = trace::now();
   loader_.counter(queue_, now, static_cast<double>(queue));
   loader_.instant(step_, now, {{step_, step}});

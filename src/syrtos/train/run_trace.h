@@ -13,15 +13,19 @@
 
 namespace syrtos::train {
 
-/// Everything that one worker does in some steps, event by event (--trace): kernels, parts of the
+/// Everything that one rank does in some steps, event by event (--trace): kernels, parts of the
 /// step, exchanges, messages, batches that are ready, the host's curves.
 class RunTrace {
  public:
   /// Before the first message.
-  RunTrace(world::World& world, TraceSteps steps, int workers);
+  RunTrace(world::World& world, TraceSteps steps, int ranks);
 
   void connect(strategy::Meter& meter, OperatorProfile& profile);
-  /// The step with this number begins, and so many batches are ready for it.
+  /// Of a server.
+  void connect(strategy::Meter& meter) { meter.record(&recorder_, "server"); }
+  /// The step with this number begins.
+  void begin_step(int64_t step) { recorder_.turn(steps_.contains(step)); }
+  /// The same, and so many batches are ready for it.
   void begin_step(int64_t step, int64_t queue);
   int64_t events() const { return recorder_.recorded(); }
   /// After the last step there is nothing more to record.

@@ -99,7 +99,8 @@ TeamWork::TeamWork(World& world, const ResolvedJob& job)
       test_shard_{world.rank(), team_.workers},
       crossing_(kSums),
       clock_(world),
-      clocks_(world, clock_, options_.tolerates_losses()) {}
+      clocks_(world, clock_, options_.tolerates_losses()),
+      server_clocks_(world, clock_, false) {}
 
 Task<json> TeamWork::open(json fingerprint, json state) {
   if (alone()) co_return state;
@@ -143,7 +144,11 @@ Task<> TeamWork::begin(Network& network, optim::Optimizer& optimizer, std::vecto
 Task<> TeamWork::align_clocks() {
   if (alone()) co_return;
   const Meter::Doing waits(meter(), Part::network);
-  co_await clocks_.align(meetings_.present());
+  std::vector<world::Rank> others;
+  for (int worker = 1; worker < workers(); ++worker) {
+    if (meetings_.present()[static_cast<size_t>(worker)]) others.push_back(worker);
+  }
+  co_await clocks_.align(others);
 }
 
 Task<> TeamWork::share(const Sums& sums, bool wants_to_stop) {
@@ -205,6 +210,22 @@ Task<std::vector<std::string>> TeamWork::gather(std::string mine) {
     return std::string();
   });
   co_return all;
+}
+
+Task<std::vector<std::string>> TeamWork::hear_servers(strategy::Command what) {
+  std::vector<std::string> texts;
+  if (world_.rank() != 0 || team_.servers == 0) co_return texts;
+  const Meter::Doing waits(meter(), Part::network);
+  co_await strategy_->ask_servers(what);
+  std::vector<world::Rank> servers;
+  for (int k = 0; k < team_.servers; ++k) servers.push_back(team_.server_rank(k));
+  co_await server_clocks_.align(servers);
+  for (const world::Rank server : servers) {
+    std::string text = co_await strategy::receive_text(world_, server, heard_, false);
+    texts.push_back(std::move(text));
+  }
+  ++heard_;
+  co_return texts;
 }
 
 Task<> TeamWork::average_states() {

@@ -81,6 +81,8 @@ class TeamWork {
   const Clocks& clocks() const { return clocks_; }
   /// What each worker brings, at worker 0; empty for those that are lost.
   Task<std::vector<std::string>> gather(std::string mine);
+  /// What servers of their own tell (server_work.h), at worker 0.
+  Task<std::vector<std::string>> hear_servers(strategy::Command what);
 
   /// Everybody gets the mean of the running statistics.
   Task<> average_states();
@@ -124,6 +126,8 @@ class TeamWork {
 
   const WorldClock clock_;
   Clocks clocks_;
+  Clocks server_clocks_;
+  uint32_t heard_ = 0;  // from servers
   bool compares_moments_ = false;
   int64_t computed_ = 0;  // own moment that is on its way
   int64_t latest_ = 0;    // of those that came last, on worker 0's clock

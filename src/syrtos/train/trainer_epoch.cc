@@ -128,18 +128,22 @@ Task<std::optional<EpochMetrics>> Trainer::finish_epoch(World& world, bool& gath
 Task<> Trainer::gather_measures(World& world) {
   accounting_->close();
   const double before = world.now();
-  const std::vector<std::string> texts =
-      co_await team_->gather(measures_->own(accounting_->log(), trace_ ? trace_->events() : 0));
+  std::string mine = measures_->own_text(accounting_->log(), trace_ ? trace_->events() : 0);
+  std::vector<std::string> texts = co_await team_->gather(std::move(mine));
   if (!is_first()) co_return;
+  const auto servers = co_await team_->hear_servers(strategy::Command::tell_measures);
+  texts.insert(texts.end(), servers.begin(), servers.end());
   const Meter::Doing writes(team_->meter(), Part::other);
   co_await world.compute(0, [&] { measures_->write(*directory_, texts, position_.step); });
   measures_->spent(world.now() - before);
 }
 
 Task<> Trainer::gather_trace(World& world) {
-  std::string mine = trace_->own(team_->clocks().offsets(), measures_->curves());
-  const std::vector<std::string> texts = co_await team_->gather(std::move(mine));
+  std::string mine = trace_->own(team_->clocks().offsets(), measures_->own().curves());
+  std::vector<std::string> texts = co_await team_->gather(std::move(mine));
   if (!is_first()) co_return;
+  const auto servers = co_await team_->hear_servers(strategy::Command::tell_trace);
+  texts.insert(texts.end(), servers.begin(), servers.end());
   co_await world.compute(0, [&] { RunTrace::write(directory_->trace(), texts); });
 }
 

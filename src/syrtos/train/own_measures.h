@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "syrtos/base/clock.h"
+#include "syrtos/trace/division_log.h"
+#include "syrtos/trace/host_sampler.h"
+#include "syrtos/train/clocks.h"
+
+namespace syrtos::train {
+
+/// What one rank, worker or server, measured beside its work, as a text for worker 0.
+class OwnMeasures {
+ public:
+  /// Both outlive it. The host's curves begin, if this is the first rank of its host; `period` in
+  /// seconds, 0: no curves.
+  OwnMeasures(const world::World& world, const Clocks& clocks, double period);
+
+  /// What is new since the last one, and all records; measuring took so long so far.
+  std::string text(const trace::DivisionLog& log, double measuring_s);
+  /// Of this rank's host, if it has them: those that worker 0 does not have yet.
+  std::vector<nlohmann::json> new_samples();
+  /// The host's curves, if this rank has them; on its own clock.
+  std::vector<trace::HostSample> curves() const;
+
+ private:
+  const world::World& world_;
+  const Clocks& clocks_;
+  const Clock::time_point begun_ = Clock::now();
+  std::unique_ptr<trace::HostSampler> sampler_;
+  int64_t sampled_until_ = 0;
+};
+
+/// Such a text, at worker 0. Times are on its clock.
+struct ToldMeasures {
+  nlohmann::json about;  ///< rank, host, clock_error_s, bytes and messages
+  nlohmann::json samples;
+  trace::RankDivision division;
+};
+/// Throws RunError when it is cut off or damaged.
+ToldMeasures told_measures(const std::string& text, const world::World& world);
+
+}  // namespace syrtos::train

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <optional>
+
+#include "syrtos/strategy/server.h"
+#include "syrtos/train/accounting.h"
+#include "syrtos/train/measuring_cost.h"
+#include "syrtos/train/own_measures.h"
+#include "syrtos/train/resolve.h"
+#include "syrtos/train/run_trace.h"
+
+namespace syrtos::train {
+
+/// What a rank needs to know that is nothing but a server.
+struct ServerJob {
+  strategy::Team team;
+  strategy::Options options;
+  optim::OptimizerOptions optimizer;
+  double sample_seconds = 0;
+  TraceSteps trace;
+};
+ServerJob server_job(const ResolvedJob& job);
+
+/// Serves until rank 0 says stop. The server measures itself as workers do: its time is divided
+/// into update, network (gradients arrive and are added as they land, weights leave), checkpoint
+/// and wait: for workers. A step is over when the first gradient of the next one comes.
+world::Task<> serve(world::World& world, ServerJob job);
+
+/// For serve().
+class ServerWork final : public strategy::ServerObserver {
+ public:
+  ServerWork(world::World& world, const ServerJob& job);
+
+  strategy::Meter& meter() override { return meter_; }
+  void step(int64_t number) override;
+  world::Task<> tell(strategy::Command what) override;
+
+ private:
+  std::string measures();
+
+  world::World& world_;
+  const WorldClock clock_;
+  Clocks clocks_;
+  OwnMeasures own_;
+  const MeasuringCost cost_ = MeasuringCost::measure();
+  strategy::Meter meter_;
+  const strategy::Meter::Doing waits_;  // for workers, unless it does something
+  std::optional<RunTrace> trace_;
+  std::optional<Accounting> accounting_;  // since the first step
+  int64_t step_ = 0;
+  uint32_t told_ = 0;
+};
+
+}  // namespace syrtos::train
