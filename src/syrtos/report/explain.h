@@ -82,10 +82,11 @@ struct Explanation {
   double images_per_s = 0;        ///< of all; 0: not known
   int64_t samples_per_step = 0;
   bool in_step = true;
-  std::string path;            ///< the critical path in words
-  std::string certainty;       ///< what measuring cost, and how well clocks agree
-  std::vector<Cause> causes;   ///< largest first
-  std::vector<Advice> advice;  ///< largest gain first
+  std::string path;               ///< the critical path in words
+  std::string certainty;          ///< what measuring cost, and how well clocks agree
+  std::vector<std::string> lost;  ///< workers that it went on without, in words
+  std::vector<Cause> causes;      ///< largest first
+  std::vector<Advice> advice;     ///< largest gain first
   std::optional<double> planned_step_s;
   std::vector<std::string> notes;
 };

@@ -70,6 +70,7 @@ json explain_json(const Run& run, const Explanation& explanation) {
                {"causes", json::array()},
                {"advice", json::array()},
                {"epochs", json::array()},
+               {"lost", explanation.lost},
                {"notes", explanation.notes}};
   for (const RankTime& rank : explanation.ranks) text["ranks"].push_back(to_json(rank));
   for (const RankTime& server : explanation.servers) {

@@ -104,6 +104,7 @@ class Writer {
     }
     text_ += line + "\n";
     paragraph(explanation_.path, "", "");
+    for (const std::string& lost : explanation_.lost) paragraph(lost + ".", "", "");
     paragraph(explanation_.certainty, "", "");
     if (explanation_.planned_step_s) {
       text_ +=

@@ -131,6 +131,7 @@ void add_exchange(json& page, const ExchangeProfile& exchange) {
 json page_json(const Run& run, const Explanation& explanation) {
   json page = explain_json(run, explanation);
   page["live"] = false;
+  page["banner"] = explanation.lost;
   if (json steps = steps_json(run); !steps.is_null()) page["steps"] = std::move(steps);
   if (!run.points.empty()) page["points"] = points_json(run);
   if (!run.hosts.empty()) page["hosts"] = hosts_json(run);

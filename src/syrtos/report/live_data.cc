@@ -100,7 +100,7 @@ void LiveData::read(double now) {
   data_["running"] = running;
   // What is still to come is not missing.
   if (running && run.epochs.empty()) data_["notes"] = json::array();
-  json banner = json::array();
+  json banner = explanation.lost;
   if (run.progress) {
     if (running && run.progress->images_per_s > 0) {
       data_["images_per_s"] = run.progress->images_per_s;

@@ -82,6 +82,8 @@ std::string prometheus_text(const json& data) {
       writer.value(last.value("test_accuracy", 0.0), "set=\"test\"");
     }
   }
+  writer.metric("workers_lost", "workers that the run went on without");
+  writer.value(static_cast<double>(data.value("lost", json::array()).size()));
   writer.metric("step_seconds", "mean seconds of a step, by what they went into");
   for (const char* list : {"ranks", "servers"}) {
     for (const json& rank : data.value(list, json::array())) {

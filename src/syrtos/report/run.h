@@ -25,12 +25,22 @@ struct RunJob {
   bool replayed = false;  ///< nothing was computed: losses mean nothing
 };
 
+/// A worker that the run went on without.
+struct RunLost {
+  int rank = 0;
+  std::string host;
+  int64_t step = 0;  ///< that worker 0 had taken
+
+  std::string text() const;  ///< "rank 2 on c was lost at step 8"
+};
+
 /// parts.json: what one process trained of a run that went on.
 struct RunPart {
   int64_t first_step = 0, last_step = 0;
   int64_t workers = 1;
   std::string exchange, sync, wire;
   double begun = 0, ended = 0;  ///< seconds since 1970
+  std::vector<RunLost> lost;
 
   bool same_team(const RunPart& other) const;
 };
@@ -111,6 +121,7 @@ struct Run {
   std::filesystem::path path;
   RunJob job;
   std::vector<RunPart> parts;  ///< in order; more than one: it went on
+  std::vector<RunLost> lost;   ///< in the last one
   std::vector<RunEpoch> epochs;
   std::vector<RunPoint> points;
   std::vector<RunRank> ranks;  ///< by rank

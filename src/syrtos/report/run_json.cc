@@ -113,6 +113,21 @@ RunEpoch epoch_from(const json& entry) {
   return epoch;
 }
 
+namespace {
+
+std::vector<RunLost> lost_in(const json& part) {
+  std::vector<RunLost> lost;
+  const auto list = part.find("lost");
+  if (list == part.end() || !list->is_array()) return lost;
+  for (const json& one : *list) {
+    lost.push_back(
+        {static_cast<int>(number_in(one, "rank")), text_in(one, "host"), count_in(one, "step")});
+  }
+  return lost;
+}
+
+}  // namespace
+
 void read_parts(Run& run) {
   const json object = read_json(run, "parts.json");
   if (object.is_discarded()) return;
@@ -127,16 +142,19 @@ void read_parts(Run& run) {
     part.wire = text_in(entry, "wire");
     part.begun = number_in(entry, "begun");
     part.ended = number_in(entry, "ended");
-    return part.first_step > 0 && part.last_step >= part.first_step && part.workers > 0 &&
+    part.lost = lost_in(entry);
+    return part.first_step > 0 && part.last_step >= part.first_step - 1 && part.workers > 0 &&
            part.workers <= 1'000'000;
   });
   if (run.parts.empty()) return;
+  run.lost = run.parts.back().lost;
   // Who trains may change when a run goes on.
   const RunPart& last = run.parts.back();
   run.job.workers = last.workers;
   run.job.exchange = last.exchange;
   run.job.sync = last.sync;
   run.job.wire = last.wire;
+  std::erase_if(run.parts, [](const RunPart& part) { return part.last_step < part.first_step; });
 }
 
 namespace {

@@ -103,6 +103,10 @@ std::string RunRank::name() const {
   return host.empty() ? who : fmt::format("{} on {}", who, host);
 }
 
+std::string RunLost::text() const {
+  return fmt::format("{} was lost at step {}", RunRank{.rank = rank, .host = host}.name(), step);
+}
+
 std::string Run::name() const {
   const fs::path clean = path.has_filename() ? path : path.parent_path();
   const std::string last = clean.filename().string();

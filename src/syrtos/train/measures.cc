@@ -37,6 +37,8 @@ Measures::Measures(TeamWork& team, const Network& network, const ResolvedJob& jo
       own_(team.world(), team.clocks(), job.job.sample_seconds),
       earlier_(std::move(earlier)),
       first_step_(steps_done + 1),
+      last_step_(steps_done),
+      is_lost_(static_cast<size_t>(team.workers())),
       begun_at_(wall_clock()) {
   if (earlier_.hosts.is_object()) {
     for (const auto& [host, samples] : earlier_.hosts.items()) {
@@ -105,18 +107,31 @@ void Measures::write(const RunDirectory& directory, const std::vector<std::strin
   if (!team_.replica().replays()) write_operators(directory);
 }
 
-void Measures::write_parts(const RunDirectory& directory, int64_t steps_done) const {
+void Measures::look_for_lost(const RunDirectory& directory, int64_t steps_done) {
+  const World& world = team_.world();
+  const size_t before = lost_.size();
+  for (world::Rank worker = 1; worker < team_.workers(); ++worker) {
+    if (!world.is_lost(worker) || is_lost_[static_cast<size_t>(worker)]) continue;
+    is_lost_[static_cast<size_t>(worker)] = true;
+    lost_.push_back({{"rank", worker}, {"host", world.host(worker)}, {"step", steps_done}});
+  }
+  if (lost_.size() > before) write_parts(directory, last_step_);
+}
+
+void Measures::write_parts(const RunDirectory& directory, int64_t steps_done) {
+  last_step_ = steps_done;
   json parts = earlier_.parts;
   if (!parts.is_array()) parts = json::array();
-  if (steps_done >= first_step_) {
+  if (last_step_ >= first_step_ || !lost_.empty()) {
     parts.push_back({{"first_step", first_step_},
-                     {"last_step", steps_done},
+                     {"last_step", last_step_},
                      {"workers", job_.job.workers},
                      {"exchange", job_.job.exchange},
                      {"sync", job_.job.sync},
                      {"wire", job_.job.wire},
                      {"begun", begun_at_},
-                     {"ended", wall_clock()}});
+                     {"ended", wall_clock()},
+                     {"lost", lost_}});
   }
   write_json(directory.parts(), {{"parts", parts}});
 }

@@ -23,8 +23,8 @@ namespace syrtos::train {
 ///   steps.csv       where the time of each worker's and server's steps went
 ///                   (trace/division_log.h)
 ///   parts.json      {"parts": [...]}: a part for each process that went on with the run, from
-///                   first_step to last_step, with its team, and when it began and ended (seconds
-///                   since 1970)
+///                   first_step to last_step, with its team, when it began and ended (seconds
+///                   since 1970), and workers that were lost: rank, host, step
 ///   hosts.json      {"<host>": [samples]}: the curves of each host (trace/host_reading.h)
 ///   operators.json  how long worker 0's kernels took (operator_profile.h), and what the machine
 ///                   can do
@@ -45,6 +45,8 @@ class Measures {
   void write(const RunDirectory& directory, const std::vector<std::string>& texts,
              int64_t steps_done);
   void write_exchange(const RunDirectory& directory) const;
+  /// Worker 0, where workers can be spared: writes down at once whom the run goes on without.
+  void look_for_lost(const RunDirectory& directory, int64_t steps_done);
 
   /// Worker 0: whether it is worth while to gather and write again, which took `spent` so far.
   bool due() const;
@@ -55,7 +57,7 @@ class Measures {
   /// Worker 0, before it adds samples: `own` steps.
   void begin(const trace::DivisionLog& own);
   /// Worker 0: a run that goes on has a part more, to so many steps.
-  void write_parts(const RunDirectory& directory, int64_t steps_done) const;
+  void write_parts(const RunDirectory& directory, int64_t steps_done);
   bool goes_on() const { return first_step_ > 1; }
 
  private:
@@ -75,6 +77,9 @@ class Measures {
   // At worker 0.
   const Earlier earlier_;
   const int64_t first_step_;
+  int64_t last_step_;  // that was written down
+  nlohmann::json lost_ = nlohmann::json::array();
+  std::vector<bool> is_lost_;  // workers
   const double begun_at_;
   std::optional<int64_t> later_;  // nanoseconds from this process's clock to the run's
   std::map<std::string, std::vector<nlohmann::json>> hosts_;

@@ -247,6 +247,7 @@ Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
     co_await train_step(world, wanted);
     trained_s_ += world.now() - before;
     observer.step(step_info());
+    look_for_lost();
     if (!epoch_complete_ && position_.step < total_steps_) {
       if (job_.job.checkpoint_every > 0 && position_.step % job_.job.checkpoint_every == 0) {
         accounting_->end_step(position_.step);

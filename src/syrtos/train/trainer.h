@@ -128,6 +128,7 @@ class Trainer {
   StepInfo step_info() const;
   world::Task<> settle();
   world::Task<> save_here(world::World& world);
+  void look_for_lost();
   world::Task<> gather_measures(world::World& world);
   world::Task<> gather_trace(world::World& world);
   bool is_first() const { return worker_ == 0; }

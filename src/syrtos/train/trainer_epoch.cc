@@ -124,6 +124,11 @@ Task<std::optional<EpochMetrics>> Trainer::finish_epoch(World& world, bool& gath
   co_return metrics;
 }
 
+void Trainer::look_for_lost() {
+  if (!is_first() || !job_.strategy.tolerates_losses()) return;
+  measures_->look_for_lost(*directory_, position_.step);
+}
+
 /// All bring what they measured so far, and worker 0 writes it down.
 Task<> Trainer::gather_measures(World& world) {
   accounting_->close();
@@ -131,6 +136,7 @@ Task<> Trainer::gather_measures(World& world) {
   std::string mine = measures_->own_text(accounting_->log(), trace_ ? trace_->events() : 0);
   std::vector<std::string> texts = co_await team_->gather(std::move(mine));
   if (!is_first()) co_return;
+  look_for_lost();
   const auto servers = co_await team_->hear_servers(strategy::Command::tell_measures);
   texts.insert(texts.end(), servers.begin(), servers.end());
   const Meter::Doing writes(team_->meter(), Part::other);
