@@ -21,7 +21,7 @@ class Servers : public Simulated {
 };
 
 TEST_F(Servers, ABusyOneIsTheFirstCauseAndAnIdleOneIsNot) {
-  SimOptions cluster = fast_cluster(4);
+  SimOptions cluster = world::uniform_cluster(4, 1e10, 10e-6);
   Job job = job_of("ps", "join", 3);
   simulate(job, cluster);
   Explanation explanation = explanation_of(job);

@@ -128,7 +128,7 @@ TEST_F(Simulated, ASlowLinkIsNetworkAndNobodyWaitsForOthers) {
 
 TEST_F(Simulated, AServerIsBusyWhereItsLinkIsSlowAndWaitsWhereItIsNot) {
   for (const char* sync : {"join", "async"}) {
-    SimOptions cluster = fast_cluster(4);
+    SimOptions cluster = world::uniform_cluster(4, 1e10, 10e-6);
     Job job = job_of("ps", sync, 3);
     job.run = (directory_ / fmt::format("fast-{}", sync)).string();
     const StepDivision fast = simulate(job, cluster).at(3);
