@@ -63,7 +63,10 @@ function card(title, ...children) {
 // ---- head -------------------------------------------------------------------
 
 function chip() {
-  if (data.live && !connected) return make("span", {class: "chip lost"}, "no answer any more: what showed it has ended");
+  if (data.live && !connected) {
+    const text = "no answer any more: what showed it has ended";
+    return make("span", {class: "chip" + (data.running ? " lost" : "")}, data.running ? text : `${data.state} (${text})`);
+  }
   if (!data.live) return make("span", {class: "chip"}, data.state);
   if (data.running) return make("span", {class: "chip live", id: "state"}, "training: " + data.state);
   return make("span", {class: "chip", id: "state"}, "ended: " + data.state);

@@ -38,6 +38,8 @@ json steps_json(const Run& run) {
       const auto at = static_cast<size_t>(
           std::clamp<int64_t>(record.step / wide, 0, static_cast<int64_t>(points) - 1));
       const trace::StepDivision division = record.division();
+      // The end of an epoch, with its meetings, is not like a step.
+      if (record.steps == 1 && division[trace::Part::evaluate] > 0) continue;
       sums[at] +=
           division.sum() - division[trace::Part::evaluate] - division[trace::Part::checkpoint];
       steps[at] += record.steps;

@@ -23,7 +23,7 @@ using world::Target;
 namespace {
 
 constexpr double kEvery = 1;              // seconds
-constexpr double kShareOfTime = 0.005;    // that writing may take
+constexpr double kShareOfTime = 0.002;    // that writing may take
 constexpr size_t kMostRecords = 240;      // of a worker
 constexpr uint64_t kLongest = 16U << 20;  // bytes of a text
 
@@ -109,7 +109,9 @@ void News::step() {
   for (const std::string& one : heard_) hear(json::parse(one));
   heard_.clear();
   write();
-  again_ = std::max(kEvery, (team_.world().now() - now) / kShareOfTime);
+  const double spent = team_.world().now() - now;
+  measures_.spent(spent);
+  again_ = std::max(kEvery, spent / kShareOfTime);
 }
 
 /// Empty: there is nothing new.

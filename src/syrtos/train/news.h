@@ -14,7 +14,7 @@ namespace syrtos::train {
 
 /// Within an epoch workers tell worker 0 about once in a second where their time went and how their
 /// hosts are, so that whoever watches the run sees it. Nobody waits for it and nothing depends on
-/// it. Worker 0 writes what it heard, but never for more than half a percent of the time:
+/// it. Worker 0 writes what it heard, but never for more than a five-hundredth of the time:
 ///   live.json   {"ranks": [{"rank", "host", "records": [[step, steps, seconds of each part ...,
 ///               hidden network] ...]}]}, a record for the steps of about a second, of long runs
 ///               for more; it goes when steps.csv is complete
