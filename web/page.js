@@ -109,10 +109,14 @@ function facts() {
 
 // ---- the story --------------------------------------------------------------
 
+/** Options stay in one piece. */
+const sentence = (text) => text.split(/(--[a-z][a-z-]*)/).map((piece) =>
+  piece.startsWith("--") ? make("span", {class: "whole"}, piece) : piece);
+
 function causes() {
   const items = data.causes.map((cause) => make("li", {},
     make("div", {class: "value"}, time(cause.seconds), make("small", {}, percent(cause.share))),
-    make("div", {}, make("span", {class: "kind"}, cause.kind + ": "), cause.text,
+    make("div", {}, make("span", {class: "kind"}, cause.kind + ": "), sentence(cause.text),
       make("div", {class: "meter"}, make("i", {style: `width:${Math.min(100, 100 * cause.share)}%`})))));
   return card("What holds it up", items.length ? make("ol", {class: "list", id: "causes"}, items)
     : make("p", {class: "quiet"}, !data.ranks.length ? "No step has been recorded yet."
@@ -123,7 +127,7 @@ function advice() {
   if (!data.advice.length) return null;
   return card("What to do", make("ol", {class: "list"}, data.advice.map((item) => make("li", {},
     make("div", {class: "value"}, item.speed_up.toFixed(2) + " x", make("small", {}, "speed")),
-    make("div", {}, item.what, make("div", {class: "quiet small"},
+    make("div", {}, sentence(item.what), make("div", {class: "quiet small"},
       `saves about ${time(item.saves_seconds)} of a step, ` +
       (item.simulated ? "simulated with what was measured" : "reckoned")))))));
 }
