@@ -167,6 +167,7 @@ TEST(Explain, WhomAServerServesLastHasNoSlowLink) {
   made.steps[2][Part::network] = 0.220;
   made.wait_for_the_slowest();
   made.write_all();
+  trace::write_trace(made.path / "trace.json.gz", traced_ring(80'000'000));
   EXPECT_EQ(first_cause(explain_made(made)).kind, CauseKind::server);
 }
 

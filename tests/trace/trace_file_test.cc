@@ -128,6 +128,16 @@ TEST_F(TraceFiles, read_back_are_the_same_events_on_the_reference_clock) {
   EXPECT_THAT(read(directory_ / "trace.json.gz"), testing::StartsWith("\x1f\x8b"));
 }
 
+TEST_F(TraceFiles, hold_hundreds_of_spans_that_overlap) {
+  RankEvents rank;
+  rank.tracks = {{"network", 0, {}}};
+  for (int64_t i = 0; i < 500; ++i) {
+    rank.tracks[0].events.push_back(Event{i, 1000 + i, 0, {}, {}, Kind::span});
+  }
+  lines({rank});
+  checked(directory_ / "lines.json");
+}
+
 TEST_F(TraceFiles, put_spans_that_overlap_side_by_side) {
   RankEvents rank;
   const auto span = [](int64_t start, int64_t end) {

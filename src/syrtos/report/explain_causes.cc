@@ -194,7 +194,7 @@ class Finder {
   /// From the trace: the pair of ranks between which bytes move slowest, if it stands out. In a
   /// ring with a slow link the others are held up too, but now and then they show what they can.
   std::optional<SlowPair> slow_pair() const {
-    if (!run_.trace) return {};
+    if (!run_.trace || has_servers()) return {};  // a server's link is shared by its workers
     const std::vector<LinkRate> rates = link_rates(*run_.trace);
     if (rates.size() < 3) return {};
     const auto [slow, fast] = std::minmax_element(

@@ -15,7 +15,7 @@ namespace syrtos::trace {
 
 namespace {
 
-constexpr size_t kMostLanes = 64;
+constexpr size_t kMostLanes = 1024;  // a server awaits every bucket of every worker
 
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
