@@ -31,7 +31,7 @@ json steps_json(const Run& run) {
   json xs = json::array(), ranks = json::array();
   for (size_t i = 0; i < points; ++i) xs.push_back(static_cast<int64_t>(i) * wide);
   for (const RunRank& rank : run.ranks) {
-    if (ranks.size() == kMostCurves) break;
+    if (ranks.size() == kMostCurves || rank.rank >= run.job.workers) break;  // servers come last
     std::vector<double> sums(points);
     std::vector<int64_t> steps(points);
     for (const trace::DivisionRecord& record : rank.records) {
