@@ -52,6 +52,7 @@ std::vector<Window> steps_of(const RankEvents& rank) {
 /// A usual one: as long as half of them are not; of several, the one nearest to the middle.
 size_t usual_step(const std::vector<Window>& steps) {
   std::vector<int64_t> lengths;
+  lengths.reserve(steps.size());
   for (const Window& step : steps) lengths.push_back(step.to - step.from);
   std::sort(lengths.begin(), lengths.end());
   const int64_t median = lengths[lengths.size() / 2];

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <random>
+#include <utility>
 
 #include "syrtos/base/error.h"
 #include "syrtos/report/html_page.h"
@@ -28,17 +29,17 @@ bool is_loopback(const std::string& address) {
 
 class LivePage::State {
  public:
-  explicit State(const LiveOptions& options)
-      : options_(options), data_(options.run, options.begins) {
-    if (!is_loopback(options.address) && options.token.empty()) {
+  explicit State(LiveOptions options)
+      : options_(std::move(options)), data_(options_.run, options_.begins) {
+    if (!is_loopback(options_.address) && options_.token.empty()) {
       fail_request("--bind {}: whoever reaches this machine could read the page: give --token too",
-                   options.address);
+                   options_.address);
     }
     data_.get();  // refuses what is no run before anything listens
     server_ = std::make_unique<HttpServer>(
-        HttpOptions{.address = options.address,
-                    .port = options.port,
-                    .token = options.token,
+        HttpOptions{.address = options_.address,
+                    .port = options_.port,
+                    .token = options_.token,
                     .answer = [this](const std::string& path) { return answer(path); }});
   }
 
@@ -97,7 +98,7 @@ class LivePage::State {
   std::unique_ptr<HttpServer> server_;  // last: its threads use the others
 };
 
-LivePage::LivePage(LiveOptions options) : state_(std::make_unique<State>(options)) {}
+LivePage::LivePage(LiveOptions options) : state_(std::make_unique<State>(std::move(options))) {}
 
 LivePage::~LivePage() = default;
 
