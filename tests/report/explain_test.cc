@@ -139,7 +139,7 @@ TEST(Explain, ASlowLinkThatHoldsEverybodyUpIsFoundInTheTrace) {
   const Cause cause = first_cause(explain_made(made));
   EXPECT_EQ(cause.kind, CauseKind::slow_link);
   EXPECT_THAT(cause.text, HasSubstr("from rank 2 to rank 3 bytes move at 100 Mbit/s"));
-  EXPECT_THAT(cause.text, HasSubstr("elsewhere at 1 Gbit/s"));
+  EXPECT_THAT(cause.text, HasSubstr("over the fastest link at 1 Gbit/s"));
 }
 
 /// Between equal links: what is asked for late has long arrived, and is there at once.
@@ -368,6 +368,21 @@ TEST(RunReader, WhatIsDamagedIsNotedAndTheRestIsRead) {
        {"hosts.json", "operators.json", "exchange.json", "trace.json.gz", "metrics.jsonl"}) {
     EXPECT_THAT(run.notes, Contains(HasSubstr(name)));
   }
+}
+
+TEST(RunReader, NewsWithImpossibleNumbersAreLeftOut) {
+  MadeRun made;
+  made.write_all();
+  const size_t records = read_run(made.path).ranks.at(0).records.size();
+  for (const char* step : {"9223372036854775750", "1e300", "-1", "\"x\""}) {
+    nlohmann::json record = nlohmann::json::array({nlohmann::json::parse(step), 1});
+    for (size_t i = 0; i < trace::kParts + 1; ++i) record.push_back(0.01);
+    const nlohmann::json rank = {{"rank", 0}, {"host", "a"}, {"records", {record}}};
+    made.write("live.json", nlohmann::json({{"ranks", {rank}}}).dump());
+    EXPECT_EQ(read_run(made.path).ranks.at(0).records.size(), records) << step;
+  }
+  made.write("live.json", R"({"ranks": [{"rank": 1e300, "records": [[1]]}, {"rank": -1}, 7]})");
+  EXPECT_EQ(read_run(made.path).ranks.at(0).records.size(), records);
 }
 
 TEST(RunReader, ARankThatSaysNothingIsNoted) {

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include "syrtos/train/measuring_cost.h"
 #include "tests/train/simulated.h"
 #include "tests/train/slow.h"
 
@@ -260,6 +261,13 @@ TEST(Trace, StepsAreAllOrARange) {
        {"", "steps", "steps=", "steps=0", "steps=5..4", "steps=1..x", "job.toml"}) {
     EXPECT_THROW(parse_trace(wrong), RequestError) << wrong;
   }
+}
+
+TEST(MeasuringCost, CountsLooksAtTheClockAndEvents) {
+  const MeasuringCost cost{.look_s = 1, .event_s = 10};
+  EXPECT_DOUBLE_EQ(cost.seconds(2, 3), 32);
+  EXPECT_GT(MeasuringCost::measure().look_s, 0);
+  EXPECT_GT(MeasuringCost::measure().event_s, 0);
 }
 
 }  // namespace

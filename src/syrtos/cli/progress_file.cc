@@ -76,12 +76,15 @@ void ProgressFile::step(const train::StepInfo& info) {
   if (directory_.empty()) return;
   const auto samples = static_cast<double>(info.samples);
   if (info.epoch != now_.epoch) add_point();  // what is left of the epoch before
+  const bool first = now_.epoch == 0;
   now_ = {info.epoch,
           info.loss * samples,
           info.accuracy * samples,
           info.samples,
           info.images_per_s * info.seconds,
           info.seconds};
+  // A run that goes on within an epoch has sums of before.
+  if (first && info.step_in_epoch > 1) noted_ = now_;
   state_["step"] = info.step;
   const auto now = std::chrono::steady_clock::now();
   if (now - point_ >= std::max<std::chrono::nanoseconds>(kEvery, (now - begun_) / kPoints)) {
@@ -118,7 +121,8 @@ void ProgressFile::add_point() {
   const Sums before = now_.epoch == noted_.epoch ? noted_ : Sums{};
   const int64_t samples = now_.samples - before.samples;
   const double seconds = now_.seconds - before.seconds;
-  if (samples <= 0 || seconds <= 0) return;
+  // Of those that were lost meanwhile nothing counts any more.
+  if (samples <= 0 || seconds <= 0 || now_.images < before.images) return;
   const auto n = static_cast<double>(samples);
   std::ofstream(directory_ / "curve.csv", std::ios::binary | std::ios::app)
       << fmt::format("{},{:.3f},{:.6g},{:.6g},{:.6g}\n", state_.value("step", int64_t{0}),

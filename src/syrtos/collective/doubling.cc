@@ -8,8 +8,8 @@
 // distance d = 1, 2, 4 ... the partner of v is v xor d, so after each round twice as many members
 // have the sum of their block.
 //
-// When n is no power of two, p is the largest one below it. First the members from p on send to
-// v-p, who adds it; then the first p swap; then v-p sends the sum back.
+// p is the largest power of two that is at most n. The members from p on have no partner: first each
+// of them sends to v-p, who adds it; then the first p swap; then v-p sends the sum back.
 //
 //   rounds    log2 p, and 2 more if n is no power of two: about half of what any other one needs
 //   messages  one in each round from each of the first p; one from each of the others

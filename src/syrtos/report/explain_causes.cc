@@ -23,7 +23,7 @@ constexpr double kSlower = 1.05;       // than the others: beyond what varies an
 constexpr double kFarBelowRoofline = 0.25;
 constexpr double kGoodKernel = 0.5;     // of the roofline
 constexpr double kSmallMessage = 32e3;  // bytes: below, latency decides
-constexpr double kSlowLink = 0.5;       // of the usual rate
+constexpr double kSlowLink = 0.5;       // of the fastest link's rate
 constexpr double kLatency = 60e-6;      // of a message on Ethernet
 
 double median(std::vector<double> values) {
@@ -202,10 +202,11 @@ class Finder {
         [](const LinkRate& a, const LinkRate& b) { return a.bytes_per_s < b.bytes_per_s; });
     const double ratio = slow->bytes_per_s / fast->bytes_per_s;
     if (ratio > kSlowLink) return {};
-    return SlowPair{fmt::format("from rank {} to rank {} bytes move at {}, elsewhere at {}",
-                                slow->from, slow->to, planner::format_bandwidth(slow->bytes_per_s),
-                                planner::format_bandwidth(fast->bytes_per_s)),
-                    ratio};
+    return SlowPair{
+        fmt::format("from rank {} to rank {} bytes move at {}, over the fastest link at {}",
+                    slow->from, slow->to, planner::format_bandwidth(slow->bytes_per_s),
+                    planner::format_bandwidth(fast->bytes_per_s)),
+        ratio};
   }
 
   void links_and_exchange() {

@@ -103,8 +103,8 @@ class Writer {
         line += fmt::format(", test accuracy {:.2f} %", 100 * *last.test_accuracy);
     }
     text_ += line + "\n";
-    paragraph(explanation_.path, "", "");
     for (const std::string& lost : explanation_.lost) paragraph(lost + ".", "", "");
+    paragraph(explanation_.path, "", "");
     paragraph(explanation_.certainty, "", "");
     if (explanation_.planned_step_s) {
       text_ +=

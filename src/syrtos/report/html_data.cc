@@ -34,12 +34,16 @@ json steps_json(const Run& run) {
     if (ranks.size() == kMostCurves || rank.rank >= run.job.workers) break;  // servers come last
     std::vector<double> sums(points);
     std::vector<int64_t> steps(points);
+    // The end of an epoch, with its meetings, is not like a step, unless all are like that.
+    const auto ends_epoch = [](const trace::DivisionRecord& record) {
+      return record.steps == 1 && record.division()[trace::Part::evaluate] > 0;
+    };
+    const bool others = !std::all_of(rank.records.begin(), rank.records.end(), ends_epoch);
     for (const trace::DivisionRecord& record : rank.records) {
       const auto at = static_cast<size_t>(
           std::clamp<int64_t>(record.step / wide, 0, static_cast<int64_t>(points) - 1));
       const trace::StepDivision division = record.division();
-      // The end of an epoch, with its meetings, is not like a step.
-      if (record.steps == 1 && division[trace::Part::evaluate] > 0) continue;
+      if (others && ends_epoch(record)) continue;
       sums[at] +=
           division.sum() - division[trace::Part::evaluate] - division[trace::Part::checkpoint];
       steps[at] += record.steps;

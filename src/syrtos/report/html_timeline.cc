@@ -49,7 +49,7 @@ std::vector<Window> steps_of(const RankEvents& rank) {
   return steps;
 }
 
-/// A usual one: as long as half of them are not; of several, the one nearest to the middle.
+/// A usual one: within a twentieth of the median; of several, the one nearest to the middle.
 size_t usual_step(const std::vector<Window>& steps) {
   std::vector<int64_t> lengths;
   lengths.reserve(steps.size());
@@ -192,13 +192,13 @@ json timeline_json(const Run& run) {
     if (is_message(*a.event) != is_message(*b.event)) return is_message(*b.event);
     return a.event->end - a.event->start > b.event->end - b.event->start;
   });
-  if (spans.size() > kMostSpans) spans.resize(kMostSpans);
   const auto second = [&](int64_t time) {
     return static_cast<double>(std::clamp(time, window->from, window->to) - window->from) * 1e-9;
   };
   std::vector<Crossed> crossed;
   // Longest first: what they enclose is drawn on top.
-  for (const Drawn& span : spans) {
+  for (size_t i = 0; i < spans.size(); ++i) {
+    const Drawn& span = spans[i];
     const auto& name = span.rank->names[span.event->name];
     int64_t start = span.event->start;
     std::string label = name.text;
@@ -213,6 +213,7 @@ json timeline_json(const Run& run) {
                            bytes, label});
       }
     }
+    if (i >= kMostSpans) continue;
     lanes[span.lane]["spans"].push_back(
         {clean_text(label), part_of(name), second(start), second(span.event->end) - second(start)});
   }
@@ -236,8 +237,8 @@ json timeline_json(const Run& run) {
   text += fmt::format(" Clocks agree to {}.",
                       planner::format_short_time(static_cast<double>(error) * 1e-9));
   if (all > kMostSpans) {
-    text += fmt::format(" Short messages are left out: {} of {} spans are shown.",
-                        format_count(kMostSpans), format_count(static_cast<int64_t>(all)));
+    text += fmt::format(" The longest {} of {} spans are shown.", format_count(kMostSpans),
+                        format_count(static_cast<int64_t>(all)));
   }
   return {{"seconds", length}, {"text", text}, {"lanes", lanes}, {"messages", messages}};
 }

@@ -90,7 +90,7 @@ class LivePage::State {
   }
 
   const LiveOptions options_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // of the data
   LiveData data_;
   Clock::time_point looked_;  // when a page asked last
   std::condition_variable looks_;

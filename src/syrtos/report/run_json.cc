@@ -16,6 +16,7 @@ namespace syrtos::report {
 namespace {
 
 constexpr double kMostWhole = 9e15;
+constexpr int64_t kMostRanks = 1'000'000;
 
 /// The file as JSON; a discarded value (and a note) when it is none.
 json read_json(Run& run, const char* name) {
@@ -120,8 +121,9 @@ std::vector<RunLost> lost_in(const json& part) {
   const auto list = part.find("lost");
   if (list == part.end() || !list->is_array()) return lost;
   for (const json& one : *list) {
-    lost.push_back(
-        {static_cast<int>(number_in(one, "rank")), text_in(one, "host"), count_in(one, "step")});
+    const int64_t rank = count_in(one, "rank");
+    if (rank >= kMostRanks) continue;
+    lost.push_back({static_cast<int>(rank), text_in(one, "host"), count_in(one, "step")});
   }
   return lost;
 }
@@ -144,7 +146,7 @@ void read_parts(Run& run) {
     part.ended = number_in(entry, "ended");
     part.lost = lost_in(entry);
     return part.first_step > 0 && part.last_step >= part.first_step - 1 && part.workers > 0 &&
-           part.workers <= 1'000'000;
+           part.workers <= kMostRanks;
   });
   if (run.parts.empty()) return;
   run.lost = run.parts.back().lost;
@@ -163,7 +165,9 @@ namespace {
 bool record_from(const json& entry, trace::DivisionRecord& record) {
   if (!entry.is_array() || entry.size() != trace::kParts + 3) return false;
   for (const json& value : entry) {
-    if (!value.is_number() || value.get<double>() < 0) return false;
+    if (!value.is_number()) return false;
+    const auto number = value.get<double>();
+    if (!(number >= 0 && number < kMostWhole)) return false;
   }
   record.step = entry[0].get<int64_t>();
   record.steps = std::max<int64_t>(1, entry[1].get<int64_t>());
@@ -190,9 +194,9 @@ void read_live(Run& run) {
   if (list == nullptr) return;
   Run live;
   for (const json& entry : *list) {
-    const auto number = static_cast<int>(number_in(entry, "rank", -1));
-    if (number < 0 || !entry.contains("records")) continue;
-    RunRank& rank = rank_of(live, number);
+    const double number = number_in(entry, "rank", -1);
+    if (!(number >= 0 && number < kMostRanks) || !entry.contains("records")) continue;
+    RunRank& rank = rank_of(live, static_cast<int>(number));
     rank.host = text_in(entry, "host");
     for (const json& values : entry["records"]) {
       trace::DivisionRecord record;

@@ -48,7 +48,7 @@ size_t bucket_bytes(double latency_s, double bytes_per_s, int ranks, size_t netw
   const double rounds_of_ring = 2.0 * std::max(1, ranks - 1);
   const double efficient = std::clamp(20 * rounds_of_ring * latency_s * bytes_per_s, 1e6, 32e6);
   // k buckets take k * latency, and wire / k of the last one is exposed: least with wire = k^2 *
-  // latency. Small buckets go by halving and doubling.
+  // latency. Small buckets take so many rounds at most.
   const double n = std::max(2, ranks);
   const double latency = 2 * std::ceil(std::log2(n)) * latency_s;
   const double wire = 2 * (n - 1) / n * static_cast<double>(network_bytes) / bytes_per_s;

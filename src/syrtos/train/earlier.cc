@@ -36,7 +36,7 @@ void cut(RankDivision& rank, int64_t steps_done) {
   last.hidden_network *= share;
 }
 
-/// Neighbours are added up until there is room for as many again.
+/// Neighbours are added up until there are few enough.
 void thin_out(RankDivision& rank) {
   std::vector<DivisionRecord>& records = rank.records;
   for (bool thinner = true; thinner && records.size() > kMostRecords;) {
@@ -70,10 +70,32 @@ json parts_until(const json& file, int64_t steps_done) {
   const json all = file.is_object() ? file.value("parts", json()) : json();
   if (!all.is_array()) return kept;
   for (const json& part : all) {
-    if (!part.is_object() || part.value("first_step", int64_t{0}) > steps_done) continue;
+    if (!part.is_object()) continue;
+    const json first = part.value("first_step", json());
+    if (!first.is_number_integer() || first.get<int64_t>() > steps_done) continue;
     kept.push_back(part);
     json& last = kept.back()["last_step"];
     last = std::min(steps_done, last.is_number_integer() ? last.get<int64_t>() : steps_done);
+  }
+  return kept;
+}
+
+/// A process that was killed has gone on sampling after its last checkpoint. The sample in which
+/// that was taken ends there.
+json hosts_until(const json& hosts, int64_t end) {
+  json kept = json::object();
+  if (!hosts.is_object()) return kept;
+  for (const auto& [host, samples] : hosts.items()) {
+    if (!samples.is_array()) continue;
+    json& list = kept[host] = json::array();
+    for (const json& sample : samples) {
+      const json time = sample.is_object() ? sample.value("time", json()) : json();
+      if (!time.is_number_integer()) continue;
+      list.push_back(sample);
+      if (time.get<int64_t>() < end) continue;
+      list.back()["time"] = end;
+      break;
+    }
   }
   return kept;
 }
@@ -111,7 +133,7 @@ Earlier read_earlier(const RunDirectory& directory, int64_t steps_done) {
   }
   std::erase_if(earlier.divisions, [](const RankDivision& rank) { return rank.records.empty(); });
   earlier.end = end_of(earlier.divisions);
-  earlier.hosts = read_object(directory.hosts());
+  if (earlier.end > 0) earlier.hosts = hosts_until(read_object(directory.hosts()), earlier.end);
   earlier.operators = read_object(directory.operators());
   earlier.exchange = read_object(directory.exchange());
   return earlier;
@@ -153,15 +175,17 @@ void add_exchange(json& exchange, const json& earlier) {
     return;
   for (const char* key : {"bytes_sent", "bytes_received", "messages"}) add(exchange, earlier, key);
   for (const char* list : {"ranks", "servers"}) {
-    if (!exchange.contains(list)) continue;
+    const json told = earlier.value(list, json());
+    if (!exchange.contains(list) || !told.is_array()) continue;
     for (json& rank : exchange[list]) {
-      for (const json& before : earlier.value(list, json::array())) {
+      for (const json& before : told) {
         if (!before.is_object() || !same(rank, before, {"rank", "host"})) continue;
         for (const char* key : kTraffic) add(rank, before, key);
       }
     }
   }
-  const json staleness = earlier.value("staleness", json::object());
+  const json staleness = earlier.value("staleness", json());
+  if (!staleness.is_object()) return;
   for (const auto& [updates, pushes] : staleness.items()) {
     json& sum = exchange["staleness"][updates];
     if (sum.is_null()) sum = 0;

@@ -79,7 +79,9 @@ void Measures::add_samples(const std::string& host, const json& samples) {
   if (samples.empty()) return;
   std::vector<json>& known = hosts_[host];
   for (json sample : samples) {
-    sample["time"] = sample.at("time").get<int64_t>() + *later_;
+    const int64_t time = sample.at("time").get<int64_t>() + *later_;
+    if (earlier_.end > 0 && time <= earlier_.end) continue;  // while the run was set up again
+    sample["time"] = time;
     known.push_back(std::move(sample));
   }
   if (known.size() <= kMostSamples) return;

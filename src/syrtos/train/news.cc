@@ -93,37 +93,48 @@ void News::step() {
   const double now = team_.world().now();
   if (now - last_ < again_) return;
   if (directory_ == nullptr && telling_.valid() && !telling_.done()) return;
-  std::string text = own();
-  if (text.empty()) return;
+  const json news = own();
+  if (news.is_null()) return;
   last_ = now;
   again_ = kEvery;
   if (directory_ == nullptr) {
-    telling_ = Started(team_.world(), tell(std::move(text)));
+    telling_ = Started(team_.world(), tell(news.dump()));
     return;
   }
   measures_.begin(accounting_.log());
   if (measures_.goes_on() && tellers_[0].records.empty()) {
     measures_.write_parts(*directory_, accounting_.log().records().back().step);
   }
-  hear(json::parse(text));
-  for (const std::string& one : heard_) hear(json::parse(one));
-  heard_.clear();
+  hear(news);
+  hear_all();
   write();
   const double spent = team_.world().now() - now;
   measures_.spent(spent);
   again_ = std::max(kEvery, spent / kShareOfTime);
 }
 
-/// Empty: there is nothing new.
-std::string News::own() {
+void News::hear_all() {
+  if (heard_.empty()) return;
+  measures_.begin(accounting_.log());
+  for (const std::string& one : heard_) {
+    try {
+      hear(json::parse(one));
+    } catch (const json::exception&) {
+      // Only who watches misses something.
+    }
+  }
+  heard_.clear();
+}
+
+/// Null: there is nothing new.
+json News::own() {
   const std::optional<DivisionRecord> record = accounting_.take_recent();
   if (!record) return {};
   const world::World& world = team_.world();
-  return json({{"rank", world.rank()},
-               {"host", world.host(world.rank())},
-               {"samples", measures_.own().new_samples()},
-               {"record", to_json(*record)}})
-      .dump();
+  return {{"rank", world.rank()},
+          {"host", world.host(world.rank())},
+          {"samples", measures_.own().new_samples()},
+          {"record", to_json(*record)}};
 }
 
 Task<> News::tell(std::string text) {
@@ -152,14 +163,11 @@ Task<> News::listen(Rank worker) {
         lost = true;
       }
     }
-    if (lost || size == 0) co_return;
-    if (size > kLongest) {
-      fail_run("{} brings a text of {} bytes", team_.world().name(worker), size);
-    }
+    if (lost || size == 0 || size > kLongest) co_return;
     std::string text(size, ' ');
     try {
       co_await team_.world().recv(worker, text_tag(round), Target{text.data(), text.size()});
-    } catch (const world::PeerLost&) {
+    } catch (const RunError&) {
       lost = true;
     }
     if (lost) co_return;
@@ -203,6 +211,7 @@ Task<> News::end() {
     co_return;
   }
   co_await world::join_all(team_.world(), listening_);
+  hear_all();
 }
 
 void News::forget() {

@@ -26,6 +26,8 @@ class News {
 
   /// A step is over, and nothing is computed. Quick but for once in a second.
   void step();
+  /// Worker 0: adds what the others told since the last time. What cannot be read is left out.
+  void hear_all();
   /// All workers: what was told has been heard.
   Task<> end();
   /// Worker 0: the final files are there.
@@ -37,7 +39,7 @@ class News {
     std::vector<trace::DivisionRecord> records;
   };
 
-  std::string own();
+  nlohmann::json own();
   Task<> tell(std::string text);
   Task<> listen(world::Rank worker);
   void hear(const nlohmann::json& text);

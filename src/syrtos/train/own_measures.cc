@@ -87,18 +87,22 @@ ToldMeasures told_measures(const std::string& text, const World& world) {
   std::memcpy(&size, text.data(), sizeof(size));
   const std::string_view rest = std::string_view(text).substr(sizeof(size));
   if (size > rest.size()) fail_run("measures end within {} bytes", rest.size());
-  ToldMeasures told;
-  told.about = json::parse(rest.substr(0, size));
-  told.division =
-      trace::division_from_bytes(rest.substr(size), world.name(told.about.at("rank").get<int>()));
-  const trace::ClockMap clock = clock_of(told.about.at("clock"));
-  for (trace::DivisionRecord& record : told.division.records) {
-    record.start = clock.to_reference(record.start);
+  try {
+    ToldMeasures told;
+    told.about = json::parse(rest.substr(0, size));
+    told.division =
+        trace::division_from_bytes(rest.substr(size), world.name(told.about.at("rank").get<int>()));
+    const trace::ClockMap clock = clock_of(told.about.at("clock"));
+    for (trace::DivisionRecord& record : told.division.records) {
+      record.start = clock.to_reference(record.start);
+    }
+    told.samples = std::move(told.about.at("samples"));
+    told.about.erase("samples");
+    told.about.erase("clock");
+    return told;
+  } catch (const json::exception& error) {
+    fail_run("what a rank measured cannot be read: {}", error.what());
   }
-  told.samples = std::move(told.about.at("samples"));
-  told.about.erase("samples");
-  told.about.erase("clock");
-  return told;
 }
 
 }  // namespace syrtos::train

@@ -36,7 +36,7 @@ class OwnMeasures {
 
 /// Such a text, at worker 0. Times are on its clock.
 struct ToldMeasures {
-  nlohmann::json about;  ///< rank, host, clock_error_s, bytes and messages
+  nlohmann::json about;  ///< rank, host, clock_error_s, seconds, measuring_s, bytes, messages
   nlohmann::json samples;
   trace::RankDivision division;
 };

@@ -89,6 +89,13 @@ RunDirectory RunDirectory::open(const fs::path& path) {
 
 void RunDirectory::append(const EpochMetrics& metrics) { metrics_.append(to_json(metrics).dump()); }
 
+void RunDirectory::forget_measures() const {
+  std::error_code ignored;
+  for (const auto& file : {steps(), parts(), hosts(), exchange(), operators(), trace()}) {
+    std::filesystem::remove(file, ignored);
+  }
+}
+
 bool RunDirectory::rewind(int64_t step) {
   std::string kept;
   bool best = false;

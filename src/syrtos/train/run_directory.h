@@ -37,6 +37,8 @@ class RunDirectory {
   /// Forgets metrics of steps after this one: they are about to be repeated. Returns whether the
   /// last line that is left is about this step and was the best.
   bool rewind(int64_t step);
+  /// What was measured so far is about steps that begin anew.
+  void forget_measures() const;
   /// Makes last.ckpt the best one too, without a second copy where the file system allows it.
   void keep_as_best() const;
 

@@ -45,7 +45,7 @@ class ServerWork final : public strategy::ServerObserver {
   const MeasuringCost cost_ = MeasuringCost::measure();
   std::optional<RunTrace> trace_;
   strategy::Meter meter_;
-  const strategy::Meter::Doing waits_;  // for workers, unless it does something
+  const strategy::Meter::Doing waits_;    // for workers, unless it does something
   std::optional<Accounting> accounting_;  // since the first step
   int64_t step_ = 0;
   uint32_t told_ = 0;

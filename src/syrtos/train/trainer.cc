@@ -163,6 +163,7 @@ void Trainer::resume(const std::filesystem::path& run) {
   if (!std::filesystem::exists(directory_->last())) {
     initialize();
     directory_->rewind(0);
+    directory_->forget_measures();
     return;
   }
   CheckpointReader checkpoint(directory_->last());

@@ -136,6 +136,7 @@ Task<> Trainer::gather_measures(World& world) {
   std::string mine = measures_->own_text(accounting_->log(), trace_ ? trace_->events() : 0);
   std::vector<std::string> texts = co_await team_->gather(std::move(mine));
   if (!is_first()) co_return;
+  news_->hear_all();  // it is older
   look_for_lost();
   const auto servers = co_await team_->hear_servers(strategy::Command::tell_measures);
   texts.insert(texts.end(), servers.begin(), servers.end());
