@@ -37,7 +37,7 @@ std::vector<int> usual_workers(int slots) {
 std::vector<Exchange> usual_exchanges(const ClusterProfile& cluster) {
   std::vector<Exchange> exchanges;
   for (const Algorithm algorithm :
-       {Algorithm::ring, Algorithm::halving_doubling, Algorithm::tree}) {
+       {Algorithm::ring, Algorithm::halving_doubling, Algorithm::doubling, Algorithm::tree}) {
     exchanges.push_back({Exchange::Kind::all_reduce, algorithm, 0});
   }
   const bool several = std::any_of(cluster.hosts.begin(), cluster.hosts.end(),

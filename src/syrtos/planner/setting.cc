@@ -176,15 +176,15 @@ double effort_of(const Workload& workload, const ClusterProfile& cluster,
                  const Candidate& candidate) {
   const Setting setting = setting_of(workload, cluster, candidate, 1);
   const auto workers = static_cast<double>(setting.team.workers);
-  double messages = 2 * workers;  // the sums
-  double beside = 1;              // flows that share links
+  const double rounds = 2 * std::ceil(std::log2(std::max(2.0, workers)));
+  double messages = workers * rounds / 2;  // the sums
+  double beside = 1;                       // flows that share links
   if (setting.options.exchange.has_servers()) {
     const auto servers = setting.team.servers > 0 ? setting.team.servers : setting.team.workers;
     const auto pieces = static_cast<double>(place_on_servers(setting.layout, servers).size());
     messages += 5 * pieces * workers;
     beside = workers * servers;
   } else {
-    const double rounds = 2 * std::ceil(std::log2(std::max(2.0, workers)));
     for (const strategy::Bucket& bucket : setting.layout.buckets) {
       collective::Algorithm algorithm = setting.options.exchange.algorithm;
       if (algorithm == collective::Algorithm::automatic) {
@@ -193,7 +193,8 @@ double effort_of(const Workload& workload, const ClusterProfile& cluster,
       }
       const bool ring = algorithm == collective::Algorithm::ring;
       const double slices = static_cast<double>(bucket.count) * 4 / workers > 256 * 1024 ? 2 : 1;
-      messages += workers * slices * (ring ? 2 * (workers - 1) : rounds);
+      const bool doubling = algorithm == collective::Algorithm::doubling;
+      messages += workers * slices * (ring ? 2 * (workers - 1) : doubling ? rounds / 2 : rounds);
     }
     if (setting.options.sync.kind == Sync::Kind::local) {
       messages /= static_cast<double>(setting.options.sync.number);
