@@ -81,14 +81,28 @@ inline std::string check_backup(const Scenario& scenario, const Progress& worker
   if (scenario.options.wire.kind == Wire::Kind::threshold) {
     return check_near_goal(scenario, worker.weights);
   }
-  const auto differs = [&](const Scenario& from) {
-    return compare("weights", worker.weights, train_alone(from).weights, tolerance_of(from), true);
+  const auto differs = [&](const std::vector<float>& expected) {
+    return compare("weights", worker.weights, expected, tolerance_of(scenario), true);
   };
-  const std::string wrong = differs(scenario);
+  std::vector<float> expected = train_alone(scenario).weights;
+  const std::string wrong = differs(expected);
   if (wrong.empty() || !scenario.last_may_be_missing()) return wrong;
+  // Of each server for itself.
   Scenario shorter = scenario;
   --shorter.steps;
-  return differs(shorter).empty() ? "" : wrong;
+  const std::vector<float> before = train_alone(shorter).weights;
+  const int servers = scenario.team.servers > 0 ? scenario.team.servers : scenario.team.workers;
+  for (const Piece& piece : place_on_servers(scenario.layout, servers)) {
+    double with = 0, without = 0;
+    for (size_t i = piece.first; i < piece.first + piece.count; ++i) {
+      if (!ToyReplica::common(i)) continue;
+      with += std::fabs(worker.weights[i] - expected[i]);
+      without += std::fabs(worker.weights[i] - before[i]);
+    }
+    const auto at = static_cast<ptrdiff_t>(piece.first);
+    if (without < with) std::copy_n(before.begin() + at, piece.count, expected.begin() + at);
+  }
+  return differs(expected);
 }
 
 /// The weights of a worker that came to its end.
