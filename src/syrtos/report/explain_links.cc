@@ -28,15 +28,15 @@ void for_events(const trace::TraceContents& trace, trace::Kind kind, Each each) 
   }
 }
 
-int64_t bytes_of(const trace::RankEvents& rank, const Event& event) {
+}  // namespace
+
+int64_t bytes_of(const trace::RankEvents& rank, const trace::Event& event) {
   for (int i = 0; i < event.arguments.size(); ++i) {
     const trace::Argument argument = event.arguments[i];
     if (!argument.is_text && rank.names[argument.key].text == "bytes") return argument.value;
   }
   return 0;
 }
-
-}  // namespace
 
 std::vector<LinkRate> link_rates(const trace::TraceContents& trace) {
   std::unordered_map<uint64_t, int64_t> sent;  // when sending began

@@ -16,4 +16,7 @@ struct LinkRate {
 /// Of all pairs of ranks on different hosts with enough large messages in the trace.
 std::vector<LinkRate> link_rates(const trace::TraceContents& trace);
 
+/// Of a message's event.
+int64_t bytes_of(const trace::RankEvents& rank, const trace::Event& event);
+
 }  // namespace syrtos::report

@@ -7,6 +7,7 @@
 
 #include "syrtos/base/format.h"
 #include "syrtos/planner/units.h"
+#include "syrtos/report/explain_links.h"
 #include "syrtos/report/html_page.h"
 #include "syrtos/report/text.h"
 
@@ -132,14 +133,6 @@ std::vector<const trace::TrackEvents*> in_order(const RankEvents& rank) {
 
 bool is_message(const Event& event) {
   return event.kind == Kind::sent || event.kind == Kind::received;
-}
-
-int64_t bytes_of(const RankEvents& rank, const Event& event) {
-  for (int i = 0; i < event.arguments.size(); ++i) {
-    const trace::Argument argument = event.arguments[i];
-    if (!argument.is_text && rank.names[argument.key].text == "bytes") return argument.value;
-  }
-  return 0;
 }
 
 struct Drawn {

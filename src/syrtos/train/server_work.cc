@@ -49,7 +49,8 @@ std::string ServerWork::measures() {
 
 Task<> ServerWork::tell(Command what) {
   const Meter::Doing tells(meter_, Part::other);
-  co_await clocks_.align({});
+  const std::vector<world::Rank> nobody;
+  co_await clocks_.align(nobody);
   std::string text;
   if (what == Command::tell_trace) {
     if (trace_) text = trace_->own(clocks_.offsets(), own_.curves());
