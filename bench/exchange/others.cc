@@ -30,6 +30,7 @@ void serve_open_mpi(Control& control) {
                       MPI_SUM, MPI_COMM_WORLD);
       }
       measurement.end();
+      MPI_Barrier(MPI_COMM_WORLD);
       measurement.check();
     }
     control.say(measurement.result());

@@ -27,6 +27,9 @@ world::Task<> measure(world::World& world, const Group& group, const Request& re
     }
     measurement.end();
     measurement.count_payload(world.traffic().bytes_sent - sent);
+    // A rank that has ended would take a core from those that have not, while it checks.
+    tag.round += 1;
+    co_await collective::barrier(world, group, tag);
     measurement.check();
   }
 }

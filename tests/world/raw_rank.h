@@ -94,6 +94,12 @@ class RawRank {
     return frame;
   }
 
+  void read_heartbeat() {
+    tcp::FrameHeader frame;
+    read(&frame, sizeof(frame));
+    EXPECT_EQ(frame.type, tcp::FrameType::heartbeat);
+  }
+
   /// Everything that was written arrives, then the end.
   void close() { shutdown(socket_.get(), SHUT_WR); }
 

@@ -146,6 +146,26 @@ TEST(TcpWorld, ASilentPeerIsLost) {
   EXPECT_THAT(text_of(error), HasSubstr("silent for 0.1 s"));
 }
 
+Task<> receive_large(World& world) {
+  return expect_values(world, 1, test_tag(1), std::vector<float>(50'000, 1));
+}
+
+TEST(TcpWorld, APeerWhoseMessageComesSlowlyIsNotLost) {
+  constexpr double kLostAfter = 1;
+  RawRank raw(receive_large, kLostAfter);
+  const std::vector<float> values(50'000, 1);
+  const auto bytes = static_cast<uint32_t>(values.size() * sizeof(float));
+  const tcp::FrameHeader frame{.lane = lane(1), .bytes = bytes, .total = bytes};
+  raw.write(&frame, sizeof(frame));
+  for (size_t i = 0; i < 6; ++i) {  // a quarter of the time each
+    raw.read_heartbeat();
+    raw.write(&values[i], sizeof(float));
+  }
+  raw.write(&values[6], bytes - 6 * sizeof(float));
+  raw.close();
+  EXPECT_EQ(text_of(raw.finish()), "");
+}
+
 TEST(TcpWorld, APeerThatSendsGarbageIsLost) {
   const auto after = [](const tcp::FrameHeader& bad) {
     RawRank raw([](World& world) { return receive_in_vain(world, 1); });

@@ -154,7 +154,27 @@ void Connection::drain() {
   for (size_t moved = 0; readable_ && !closed_ && moved < kMostDrained; moved += kTurn) read();
 }
 
+void Connection::look() {
+  if (closed_) return;
+  readable_ = true;
+  read();
+}
+
 void Connection::read() {
+  read_until_empty();
+  // Being woken for each packet would cost more than the packet.
+  if (!readable_) wake_at(left_ - std::min(left_, end_ - begin_));
+}
+
+void Connection::wake_at(size_t bytes) {
+  const int wanted = std::max(1, static_cast<int>(bytes));
+  if (ring_ || closed_ || wanted == wakes_at_) return;
+  wakes_at_ = wanted;
+  // It tells us at once if so many are there already.
+  (void)setsockopt(socket_.get(), SOL_SOCKET, SO_RCVLOWAT, &wanted, sizeof(wanted));
+}
+
+void Connection::read_until_empty() {
   size_t moved = 0;
   if (held_until_ > 0 && (!parse() || held_until_ > 0)) return;
   while (readable_ && moved < kTurn) {

@@ -60,12 +60,17 @@ class Connection {
   void write();
   /// Reads what had arrived when the connection broke.
   void drain();
+  /// Reads what is there, even if it is less than the kernel would wake us for.
+  void look();
 
  private:
   void fill_batch();
   ssize_t write_some(const iovec* parts, size_t count);
   void advance(size_t written);
   void read();
+  void read_until_empty();
+  /// The kernel wakes us when so many bytes are there; 0: any.
+  void wake_at(size_t bytes);
   /// Takes what is in the stage; false when the connection is over.
   bool parse();
   bool begin_frame();
@@ -81,6 +86,7 @@ class Connection {
   bool readable_ = false;
   bool writable_ = true;
   bool ending_ = false;  // the kernel has more to say than bytes
+  int wakes_at_ = 1;     // bytes
 
   std::deque<FrameHeader> control_;
   std::vector<OutFrame> batch_;
