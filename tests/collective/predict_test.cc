@@ -74,6 +74,10 @@ TEST(Choose, FewRoundsForSmallBuffersAndFewBytesForLargeOnes) {
   EXPECT_EQ(choose(8, 8, 100 << 20, kEthernet), Algorithm::ring);
   EXPECT_EQ(choose(8, 8, 64 << 10, kEthernet), Algorithm::halving_doubling);
   EXPECT_EQ(choose(16, 4, 100 << 20, kEthernet), Algorithm::hierarchical);
+  // Two processes of one host send equally much either way, and with a ring they add half of it.
+  const LinkSpeed memory{1e-6, 5e9};
+  EXPECT_EQ(choose(2, 1, 4 << 10, memory), Algorithm::doubling);
+  EXPECT_EQ(choose(2, 1, 64 << 10, memory), Algorithm::ring);
 }
 
 TEST(Choose, IsWhatAnAllReduceDoes) {

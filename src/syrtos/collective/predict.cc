@@ -70,6 +70,14 @@ double hierarchical(const Cluster& cluster, double bytes) {
          2 * bytes * (cluster.hosts - 1) / cluster.hosts / cluster.between.bytes_per_s;
 }
 
+/// Swaps copy all that they send and add all that comes, where the others add a part: nothing
+/// beside a network, and in no formula, but much beside another process's memory.
+double handling(int ranks, size_t bytes) {
+  constexpr double kBytesPerSecond = 16e9;
+  const int swaps = std::bit_width(static_cast<unsigned>(ranks)) - 1;
+  return swaps * 2 * static_cast<double>(bytes) / kBytesPerSecond;
+}
+
 }  // namespace
 
 double predicted_seconds(Algorithm algorithm, int ranks, int hosts, size_t bytes, LinkSpeed link,
@@ -106,8 +114,9 @@ Algorithm choose(int ranks, int hosts, size_t bytes, LinkSpeed link, LinkSpeed w
   double least = predicted_seconds(best, ranks, hosts, bytes, link, within);
   for (const Algorithm other : {Algorithm::halving_doubling, Algorithm::doubling, Algorithm::tree,
                                 Algorithm::hierarchical}) {
-    const double seconds =
+    double seconds =
         kChangingPartners * predicted_seconds(other, ranks, hosts, bytes, link, within);
+    if (other == Algorithm::doubling) seconds += handling(ranks, bytes);
     // What differs by rounding alone is equal, and then the simpler one comes first.
     if (seconds < least * (1 - 1e-9)) {
       least = seconds;

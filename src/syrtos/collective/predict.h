@@ -23,7 +23,8 @@ constexpr LinkSpeed kMemory{20e-6, 2e9};
 double predicted_seconds(Algorithm algorithm, int ranks, int hosts, size_t bytes, LinkSpeed link,
                          LinkSpeed within = kMemory);
 
-/// The algorithm with the smallest predicted time; the ring also where it takes a tenth longer.
+/// The algorithm with the smallest predicted time; the ring also where it takes a tenth longer, or
+/// where doubling would spend more on copying than it saves.
 Algorithm choose(int ranks, int hosts, size_t bytes, LinkSpeed link, LinkSpeed within = kMemory);
 
 }  // namespace syrtos::collective
