@@ -63,6 +63,10 @@ void store(void* to, DType dtype, int64_t at, float value) {
   }
 }
 
+bool stays(const Placement& placement) {
+  return placement.down == 0 && placement.right == 0 && !placement.flip;
+}
+
 float load(const void* from, DType dtype, int64_t at) {
   return dtype == DType::bf16 ? static_cast<float>(static_cast<const BFloat16*>(from)[at])
                               : static_cast<const float*>(from)[at];
@@ -87,7 +91,7 @@ Transform::Transform(const DatasetInfo& from, const Shape& to, const Normalizati
 // The picture as placed, still in bytes; where it lies already if it stays as it is.
 const uint8_t* Transform::arrange(const Sample& sample, const Placement& placement,
                                   Scratch& scratch) const {
-  if (placement.down == 0 && placement.right == 0 && !placement.flip) return sample.bytes();
+  if (stays(placement)) return sample.bytes();
   const int64_t row = width_ * channels_;
   scratch.arranged.resize(static_cast<size_t>((height_ + 1) * row + 1));
   uint8_t* moved = scratch.arranged.data() + height_ * row;  // one row, before it is flipped
@@ -128,6 +132,15 @@ void Transform::put_bytes(const Sample& sample, const Placement& placement, void
 void Transform::put_floats(const Sample& sample, const Placement& placement, void* to) const {
   const float* from = sample.floats();
   const int64_t row = width_ * channels_;
+  if (stays(placement)) {
+    for (int64_t y = 0; y < height_; ++y) {
+      for (int64_t i = 0; i < row; ++i) {
+        const auto at = static_cast<size_t>(i);
+        store(to, dtype_, y * row + i, from[y * row + i] * scale_[at] + offset_[at]);
+      }
+    }
+    return;
+  }
   for (int64_t y = 0; y < height_; ++y) {
     const int64_t source_y = source_of(y + placement.down, height_, placement.beyond);
     for (int64_t x = 0; x < width_; ++x) {

@@ -20,6 +20,11 @@ class Arrivals {
     coming_[static_cast<size_t>(bucket)] = world::Started(world_, note(std::move(task)));
   }
 
+  bool here(int bucket) const {
+    const world::Started& coming = coming_[static_cast<size_t>(bucket)];
+    return !error_ && (!coming.valid() || coming.done());
+  }
+
   /// Goes on when the bucket has arrived; throws what an exchange threw.
   Task<> wait(int bucket) {
     world::Started& coming = coming_[static_cast<size_t>(bucket)];

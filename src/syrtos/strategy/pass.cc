@@ -1,5 +1,7 @@
 #include "syrtos/strategy/pass.h"
 
+#include <algorithm>
+
 #include "syrtos/collective/collective.h"
 
 namespace syrtos::strategy {
@@ -14,12 +16,21 @@ Task<> add_up(World& world, const collective::Group& workers, Floats sums, int64
   co_await collective::all_reduce(world, workers, sums, exchange);
 }
 
+Task<> compute(World& world, Replica& replica, size_t stage) {
+  co_await world.compute(replica.stages()[stage].seconds,
+                         [&replica, stage] { replica.run(stage); });
+}
+
+bool can_follow(const Stage& before, const Stage& stage, const Arrivals& arrivals) {
+  return before.sums.empty() && std::all_of(stage.needs.begin(), stage.needs.end(),
+                                            [&](int bucket) { return arrivals.here(bucket); });
+}
+
 }  // namespace
 
 Task<> run_stage(World& world, Replica& replica, Meter& meter, size_t stage) {
   Meter::Doing computes(meter, Part::backward);
-  co_await world.compute(replica.stages()[stage].seconds,
-                         [&replica, stage] { replica.run(stage); });
+  co_await compute(world, replica, stage);
   computes.divide(replica.forward_share(stage));
 }
 
@@ -27,9 +38,21 @@ Task<> run_pass(World& world, const collective::Group& workers, Replica& replica
                 Arrivals& arrivals, Meter& meter, int64_t step,
                 std::function<void(int bucket)> finished) {
   const std::vector<Stage>& stages = replica.stages();
+  world::Started next;
   for (size_t i = 0; i < stages.size(); ++i) {
     for (const int bucket : stages[i].needs) co_await arrivals.wait(bucket);
-    co_await run_stage(world, replica, meter, i);
+    {
+      Meter::Doing computes(meter, Part::backward);
+      const world::Started stage =
+          next.valid() ? std::move(next) : world::Started(world, compute(world, replica, i));
+      // It computes: one that waits behind it begins without anybody being woken in between.
+      if (!stage.done() && i + 1 < stages.size() &&
+          can_follow(stages[i], stages[i + 1], arrivals)) {
+        next = world::Started(world, compute(world, replica, i + 1));
+      }
+      co_await stage.join();
+      computes.divide(replica.forward_share(i));
+    }
     if (workers.size() > 1 && !stages[i].sums.empty()) {
       const Meter::Doing waits(meter, Part::network);
       for (const Floats& sums : stages[i].sums) co_await add_up(world, workers, sums, step);

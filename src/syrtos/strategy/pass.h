@@ -10,7 +10,7 @@ namespace syrtos::strategy {
 
 /// One pass, stage by stage, measured:
 ///   wait until the weights that the stage needs have arrived
-///   compute it
+///   compute it; the next one stands in line behind it if its weights are there
 ///   add up, over all workers, the sums that the next stage needs (synchronised batch norm)
 ///   tell `finished` of each bucket whose gradient is final now
 Task<> run_pass(World& world, const collective::Group& workers, Replica& replica,

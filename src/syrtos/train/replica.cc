@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
 
@@ -16,12 +17,6 @@ using strategy::Floats;
 namespace {
 
 Floats floats(std::span<float> values) { return {values.data(), values.size()}; }
-
-void pass(double seconds) {
-  // Otherwise a sleep ends up to 50 us late: too much for small kernels.
-  ::prctl(PR_SET_TIMERSLACK, 1UL);
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-}
 
 /// Of items first .. last - 1 of `count`. A few kernels more or less than were measured, as other
 /// batch sizes have them, stretch or shorten the list.
@@ -103,6 +98,7 @@ void NetworkReplica::begin(int64_t samples, const ops::Step& step) {
   step_ = step;
   program_ = samples > 0 ? &network_.training(samples) : nullptr;
   if (program_ != nullptr) plan_ = &plan(*program_);
+  times_.assign(stages().size(), {});
 }
 
 const std::vector<strategy::Stage>& NetworkReplica::stages() const {
@@ -113,23 +109,29 @@ void NetworkReplica::run(size_t stage) {
   if (program_ == nullptr) {
     const std::span<float> gradients = network_.parameters().gradients();
     std::fill(gradients.begin(), gradients.end(), 0.0F);
-    times_ = {};
     return;
   }
   if (replay_) {
-    times_ = plan_->replayed[stage];
-    pass(times_.forward_s + times_.backward_s);
+    times_[stage] = plan_->replayed[stage];
+    pass(times_[stage].forward_s + times_[stage].backward_s);
     return;
   }
-  times_ = {};
   const graph::Stage& part = plan_->parts[stage];
   OperatorProfile* profile = program_ == &network_.training() ? &profile_ : nullptr;
-  program_->program().run_items(part.first, part.last, step_, times_, profile);
+  program_->program().run_items(part.first, part.last, step_, times_[stage], profile);
 }
 
-double NetworkReplica::forward_share(size_t) const {
-  const double both = times_.forward_s + times_.backward_s;
-  return both > 0 ? times_.forward_s / both : 0;
+void NetworkReplica::pass(double seconds) {
+  // Otherwise a sleep ends up to 50 us late: too much for small kernels.
+  ::prctl(PR_SET_TIMERSLACK, 1UL);
+  const auto start = Clock::now();
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds - late_s_));
+  late_s_ += seconds_since(start) - seconds;
+}
+
+double NetworkReplica::forward_share(size_t stage) const {
+  const double both = times_[stage].forward_s + times_[stage].backward_s;
+  return both > 0 ? times_[stage].forward_s / both : 0;
 }
 
 Floats NetworkReplica::weights() { return floats(network_.parameters().weights()); }

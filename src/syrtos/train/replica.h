@@ -57,6 +57,8 @@ class NetworkReplica final : public strategy::Replica {
     std::vector<graph::PhaseTimes> replayed;  ///< of each, when they are not computed
   };
   const Plan& plan(NetworkProgram& program);
+  /// Replays so many seconds.
+  void pass(double seconds);
 
   Network& network_;
   optim::Optimizer& optimizer_;
@@ -68,9 +70,10 @@ class NetworkReplica final : public strategy::Replica {
   NetworkProgram* program_ = nullptr;  // nullptr: no samples
   const Plan* plan_ = nullptr;
   ops::Step step_;
-  graph::PhaseTimes times_;  // of the last stage that ran
+  std::vector<graph::PhaseTimes> times_;  // of the pass's stages
   OperatorProfile profile_;
   std::optional<strategy::ComputeTimes> replay_;
+  double late_s_ = 0;  // the last replay ended so much too late: the next one is shorter by that
 };
 
 }  // namespace syrtos::train
