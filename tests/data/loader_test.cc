@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <thread>
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
@@ -67,6 +68,18 @@ TEST_F(LoaderTest, EndsAnEpochWithAShortBatchAndBeginsTheNext) {
   const Delivered all = deliver({.batch = 32}, 5);
   EXPECT_THAT(all.counts, testing::ElementsAre(32, 32, 32, 4, 32));
   EXPECT_THAT(all.epochs, testing::ElementsAre(0, 0, 0, 0, 1));
+}
+
+TEST_F(LoaderTest, IsReadyWhenTheNextBatchIsThere) {
+  Loader loader(data_, transform_, {.batch = 60, .prefetch = 1, .threads = 1});
+  EXPECT_FALSE(loader.ready(60));
+  EXPECT_EQ(loader.next().slice.count, 60);
+  while (!loader.ready(40)) std::this_thread::yield();
+  EXPECT_FALSE(loader.ready(60));
+  EXPECT_EQ(loader.next().slice.count, 40);
+  Loader without_threads(data_, transform_, {.batch = 60, .prefetch = 0});
+  EXPECT_EQ(without_threads.next().slice.count, 60);
+  EXPECT_FALSE(without_threads.ready(40));
 }
 
 TEST_F(LoaderTest, GoesOnFromAnyPlace) {

@@ -309,6 +309,13 @@ Batch Loader::next() {
           std::span(whole.labels).first(static_cast<size_t>(whole.slice.count)), ready};
 }
 
+bool Loader::ready(int64_t samples) {
+  const std::lock_guard lock(mutex_);
+  if (failure_ || ring_.empty()) return false;
+  const Slot& slot = *ring_.front();
+  return slot.done == slot.chunks && slot.slice.count == samples;
+}
+
 int64_t Loader::bytes() const {
   int64_t total = 0;
   for (const Slot& slot : slots_) total += static_cast<int64_t>(slot.images.size());

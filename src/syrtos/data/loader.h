@@ -71,6 +71,8 @@ class Loader {
   /// the others; epochs follow each other without end. Blocks; throws RunError when a sample cannot
   /// be read.
   Batch next();
+  /// next() would return so many samples at once.
+  bool ready(int64_t samples);
 
   LoaderStats take_stats();
   /// Memory of the ring.

@@ -12,7 +12,12 @@ Task<> Trainer::train_step(World& world, bool wants_to_stop) {
   if (trace_) trace_->begin_step(position_.step + 1, batch_.ready);
   {
     const Meter::Doing loads(team_->meter(), Part::load);
-    co_await world.compute(0, [this] { load_batch(); });
+    // A batch of another size may need a program that does not exist yet: not on this thread.
+    if (loader_.ready(batch_.slice.count)) {
+      load_batch();
+    } else {
+      co_await world.compute(0, [this] { load_batch(); });
+    }
   }
   learning_rate_ = optim::learning_rate(schedule_, position_.step);
   const int64_t samples = batch_.slice.count;
