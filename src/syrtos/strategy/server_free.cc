@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "syrtos/strategy/server.h"
+#include "syrtos/strategy/text.h"
 #include "syrtos/strategy/wire.h"
 
 namespace syrtos::strategy {
@@ -32,7 +33,8 @@ Task<> Server::free_rounds(Rank worker, Held& held) {
   bool begun = false;
   for (uint32_t round = 0;; ++round) {
     Push push;
-    co_await listen(worker, header_tag(held.id, round), Target{&push, sizeof(push)});
+    co_await receive_patiently(world_, worker, header_tag(held.id, round),
+                               Target{&push, sizeof(push)});
     held.resting[static_cast<size_t>(worker)] = push.ask == Ask::rest;
     if (push.ask == Ask::rest) {
       held.changed->notify_all();
