@@ -227,6 +227,7 @@ TEST_F(Distributed, ATraceHasTheStepsThatWereAskedForOfEveryRank) {
     EXPECT_THAT(steps, testing::ElementsAre(2, 3));
     for (const char* track : {"worker", "compute", "exchange"})
       EXPECT_GT(events[track], 0) << track;
+    EXPECT_EQ(rank.tracks.front().name, "worker");
   }
 }
 
@@ -247,6 +248,9 @@ TEST_F(Distributed, ATraceHasTheEventsOfServersToo) {
     for (const char* track : {"server", "network, sent", "network, received"}) {
       EXPECT_GT(events[track], 0U) << track;
     }
+    EXPECT_EQ(trace.ranks[server].rank, static_cast<int>(server));
+    EXPECT_EQ(trace.ranks[server].tracks.front().name, "server");
+    for (const char* track : {"worker", "compute", "loader"}) EXPECT_EQ(events.count(track), 0U);
   }
 }
 

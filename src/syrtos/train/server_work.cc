@@ -25,7 +25,7 @@ ServerWork::ServerWork(World& world, const ServerJob& job)
       meter_(world),
       waits_(meter_, Part::wait) {
   if (!job.trace.any()) return;
-  trace_.emplace(world, job.trace, job.team.workers + job.team.servers);
+  trace_.emplace(world, job.trace);
   trace_->connect(meter_);
 }
 
