@@ -254,6 +254,25 @@ TEST_F(Distributed, ATraceHasTheEventsOfServersToo) {
   }
 }
 
+TEST_F(Distributed, AnUpdateOfAServerIsOneSpanOfTheTrace) {
+  Job job = small_job("run");
+  job.workers = 2;
+  job.exchange = "ps";
+  job.bucket_mb = 100;  // all in one piece
+  job.trace = "all";
+  const Result result = train(job);
+  const trace::TraceContents trace =
+      trace::read_trace(std::filesystem::path(job.run) / "trace.json.gz");
+  ASSERT_EQ(trace.ranks.size(), 3U);
+  int64_t updates = 0;
+  for (const trace::TrackEvents& track : trace.ranks[2].tracks) {
+    for (const trace::Event& event : track.events) {
+      if (trace.ranks[2].names[event.name].text == "update") ++updates;
+    }
+  }
+  EXPECT_EQ(updates, result.outcome.position.step);
+}
+
 TEST(Trace, StepsAreAllOrARange) {
   EXPECT_FALSE(parse_trace("none").any());
   EXPECT_TRUE(parse_trace("all").contains(1));

@@ -256,7 +256,6 @@ Task<> Server::reply(Rank worker, Held& held, uint32_t round, Pull pull, Source 
 }
 
 Task<> Server::update(Held& held, const float* gradient, const Push& push, double gradient_scale) {
-  const Doing updates(*this, Part::update);
   const bool one_by_one =
       options_.sync.kind == Sync::Kind::async || options_.sync.kind == Sync::Kind::ssp;
   const int64_t step = one_by_one ? held.version : push.updates;

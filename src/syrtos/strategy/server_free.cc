@@ -87,6 +87,7 @@ Task<> Server::apply(Held& held, const Push& push, const std::vector<float>& gra
   if (options_.sync.kind == Sync::Kind::backup) {
     co_await count_in(held, push, gradient, pull);
   } else if (push.weight > 0) {
+    const Doing updates(*this, Part::update);
     co_await update(held, gradient.data(), push, 1);
     ++held.version;
   }
@@ -112,6 +113,7 @@ Task<> Server::count_in(Held& held, const Push& push, const std::vector<float>& 
   while (held.version <= push.step) {
     if (!held.updating && enough(held)) {
       held.updating = true;
+      const Doing updates(*this, Part::update);
       if (sum.weight > 0) co_await update(held, sum.values.data(), push, 1 / sum.weight);
       std::fill(sum.values.begin(), sum.values.end(), 0.0F);
       sum.arrived = 0;
