@@ -194,7 +194,8 @@ class Finder {
   /// From the trace: the pair of ranks between which bytes move slowest, if it stands out. In a
   /// ring with a slow link the others are held up too, but now and then they show what they can.
   std::optional<SlowPair> slow_pair() const {
-    if (!run_.trace || has_servers()) return {};  // a server's link is shared by its workers
+    if (!run_.trace || run_.job.has_servers())
+      return {};  // a server's link is shared by its workers
     const std::vector<LinkRate> rates = link_rates(*run_.trace);
     if (rates.size() < 3) return {};
     const auto [slow, fast] = std::minmax_element(
@@ -219,7 +220,7 @@ class Finder {
         [&](const RankTime& a, const RankTime& b) { return network(a) < network(b); });
     double common = all_[Part::network];
     // Whom a busy server serves last exchanges longer, whatever its link.
-    const double slower = has_servers() ? 3 : 1.5;
+    const double slower = run_.job.has_servers() ? 3 : 1.5;
     if (ranks_.size() > 2) {
       const double usual = median_of_others(ranks_, slow.rank, network);
       if (network(slow) > slower * usual && network(slow) - usual > 0.03 * explanation_.step_s) {
@@ -246,10 +247,6 @@ class Finder {
     return pair ? "; " + pair->text : "";
   }
 
-  bool has_servers() const {
-    return run_.job.exchange == "ps" || run_.job.exchange.starts_with("ps-sharded");
-  }
-
   /// Whether waiting is its fault or that of what lies between.
   std::string busiest_server() const {
     const std::vector<RankTime>& servers = explanation_.servers;
@@ -265,7 +262,7 @@ class Finder {
   }
 
   void exchange(double seconds) {
-    if (has_servers()) {
+    if (run_.job.has_servers()) {
       const std::string& kind = run_.job.exchange;
       server_s_ = seconds + unexplained_wait(explanation_);
       add(CauseKind::server, server_s_,
