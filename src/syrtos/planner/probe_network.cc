@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "syrtos/base/error.h"
+#include "syrtos/base/statistics.h"
 #include "syrtos/collective/bytes.h"
 #include "syrtos/collective/collective.h"
 #include "syrtos/planner/probe_schedule.h"

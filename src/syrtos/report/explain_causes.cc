@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "syrtos/base/format.h"
+#include "syrtos/base/statistics.h"
 #include "syrtos/planner/units.h"
 #include "syrtos/report/explain.h"
 #include "syrtos/report/explain_links.h"
@@ -25,13 +26,6 @@ constexpr double kGoodKernel = 0.5;     // of the roofline
 constexpr double kSmallMessage = 32e3;  // bytes: below, latency decides
 constexpr double kSlowLink = 0.5;       // of the fastest link's rate
 constexpr double kLatency = 60e-6;      // of a message on Ethernet
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 template <typename Value>
 double median_of_others(const std::vector<RankTime>& ranks, int without, Value value) {
