@@ -258,14 +258,5 @@ TEST(ProbeSchedule, ThereAreNotManyMoreTurnsThanAllowed) {
   }
 }
 
-TEST(ProbeSchedule, SpreadIsTheStandardDeviationWithoutOutliers) {
-  std::vector<double> values;
-  for (int i = -100; i <= 100; ++i) values.push_back(100 + 0.1 * i);
-  EXPECT_NEAR(relative_spread(values), 0.068, 0.002);
-  values.push_back(1e9);
-  EXPECT_NEAR(relative_spread(values), 0.068, 0.002);
-  EXPECT_NEAR(median(values), 100, 0.1);
-}
-
 }  // namespace
 }  // namespace syrtos::planner

@@ -227,6 +227,7 @@ TEST_F(Distributed, ATraceHasTheStepsThatWereAskedForOfEveryRank) {
     EXPECT_THAT(steps, testing::ElementsAre(2, 3));
     for (const char* track : {"worker", "compute", "exchange"})
       EXPECT_GT(events[track], 0) << track;
+    EXPECT_EQ(rank.tracks.front().name, "worker");
   }
 }
 
@@ -247,7 +248,29 @@ TEST_F(Distributed, ATraceHasTheEventsOfServersToo) {
     for (const char* track : {"server", "network, sent", "network, received"}) {
       EXPECT_GT(events[track], 0U) << track;
     }
+    EXPECT_EQ(trace.ranks[server].rank, static_cast<int>(server));
+    EXPECT_EQ(trace.ranks[server].tracks.front().name, "server");
+    for (const char* track : {"worker", "compute", "loader"}) EXPECT_EQ(events.count(track), 0U);
   }
+}
+
+TEST_F(Distributed, AnUpdateOfAServerIsOneSpanOfTheTrace) {
+  Job job = small_job("run");
+  job.workers = 2;
+  job.exchange = "ps";
+  job.bucket_mb = 100;  // all in one piece
+  job.trace = "all";
+  const Result result = train(job);
+  const trace::TraceContents trace =
+      trace::read_trace(std::filesystem::path(job.run) / "trace.json.gz");
+  ASSERT_EQ(trace.ranks.size(), 3U);
+  int64_t updates = 0;
+  for (const trace::TrackEvents& track : trace.ranks[2].tracks) {
+    for (const trace::Event& event : track.events) {
+      if (trace.ranks[2].names[event.name].text == "update") ++updates;
+    }
+  }
+  EXPECT_EQ(updates, result.outcome.position.step);
 }
 
 TEST(Trace, StepsAreAllOrARange) {

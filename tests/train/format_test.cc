@@ -36,5 +36,11 @@ TEST(Format, suggestion_names_the_closest_and_all) {
   EXPECT_EQ(suggestion("zzzzzzzz", {"sgd", "adam"}), "; known: sgd, adam");
 }
 
+TEST(Format, two_that_are_equally_close_are_both_named) {
+  EXPECT_EQ(did_you_mean("--lod", {"--log", "--load", "--lo", "--network"}),
+            "did you mean '--log' or '--load'? ");
+  EXPECT_EQ(did_you_mean("zzzzzzzz", {"sgd", "adam"}), "");
+}
+
 }  // namespace
 }  // namespace syrtos

@@ -12,7 +12,7 @@
 #include "syrtos/train/trainer.h"
 #include "syrtos/world/local/local.h"
 #include "syrtos/world/tcp/cluster.h"
-#include "tests/support/temporary.h"
+#include "tests/train/small_job.h"
 
 namespace syrtos::train {
 
@@ -32,22 +32,8 @@ struct Happenings {
   int lost = -1;  ///< the rank that does not come to its end
 };
 
-class Distributed : public TemporaryDirectory {
+class Distributed : public SmallJobs {
  protected:
-  Job small_job(const std::string& run) const {
-    Job job;
-    job.network = "lenet5";
-    job.data = "random";
-    job.samples = 70;
-    job.batch = 16;
-    job.epochs = 2;
-    job.precision = "f32";
-    job.threads = 1;
-    job.learning_rate = 0.01;
-    job.run = (directory_ / run).string();
-    return job;
-  }
-
   struct Result {
     std::vector<float> weights;  // of rank 0
     std::vector<EpochMetrics> epochs;

@@ -7,7 +7,7 @@
 #include "syrtos/data/patches.h"
 #include "syrtos/train/job_file.h"
 #include "syrtos/train/predict.h"
-#include "tests/support/temporary.h"
+#include "tests/train/small_job.h"
 
 namespace syrtos::train {
 namespace {
@@ -25,21 +25,15 @@ class Quiet : public TrainObserver {
   std::vector<EpochMetrics> epochs;
 };
 
-class Training : public TemporaryDirectory {
+class Training : public SmallJobs {
  protected:
   Job small_job(const std::string& run) const {
-    Job job;
-    job.network = "lenet5";
-    job.data = "random";
-    job.samples = 70;
-    job.batch = 16;
+    Job job = SmallJobs::small_job(run);
     job.epochs = 3;
-    job.precision = "f32";
     job.threads = 2;
     job.optimizer = "adam";
     job.learning_rate = 0.003;
     job.schedule = "cosine";
-    job.run = (directory_ / run).string();
     return job;
   }
 

@@ -58,19 +58,22 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string suggestion(std::string_view word, const std::vector<std::string>& known) {
-  const std::string* closest = nullptr;
-  size_t least = std::max<size_t>(2, word.size() / 2) + 1;
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
+  std::vector<std::string> closest;
+  size_t least = std::max<size_t>(2, word.size() / 2);
   for (const std::string& candidate : known) {
     const size_t distance = edit_distance(word, candidate);
-    if (distance < least) {
-      least = distance;
-      closest = &candidate;
-    }
+    if (distance > least) continue;
+    if (distance < least) closest.clear();
+    least = distance;
+    if (closest.size() < 2) closest.push_back(candidate);
   }
-  const std::string question =
-      closest != nullptr ? fmt::format("did you mean '{}'? ", *closest) : std::string();
-  return fmt::format("; {}known: {}", question, fmt::join(known, ", "));
+  if (closest.empty()) return "";
+  return fmt::format("did you mean '{}'? ", fmt::join(closest, "' or '"));
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string>& known) {
+  return fmt::format("; {}known: {}", did_you_mean(word, known), fmt::join(known, ", "));
 }
 
 }  // namespace syrtos

@@ -14,8 +14,10 @@ std::string format_count(int64_t count);
 /// "0.8 s", "12 s", "3:25 min", "1:02:03 h"
 std::string format_duration(double seconds);
 
-/// What to say after "unknown X 'word'": "; did you mean 'closest'? (known: a, b, c)", without the
-/// question when nothing is near.
+/// "did you mean 'closest'? ", or two that are equally close; nothing when none is near.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
+/// What to say after "unknown X 'word'", when few are known: "; did you mean 'closest'? known: a,
+/// b".
 std::string suggestion(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace syrtos

@@ -44,19 +44,19 @@ std::vector<std::string> command_names(const CLI::App& app) {
 std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   std::string path;
   const CLI::App* at = deepest(app, path);
-  const std::string help = fmt::format("; see '{} --help'", path);
+  const std::string help = fmt::format("see '{} --help'", path);
   const std::vector<std::string> extra = app.remaining(true);
-  if (extra.empty()) return error.what() + help;
+  if (extra.empty()) return fmt::format("{}; {}", error.what(), help);
   const std::string word = extra.front().substr(0, extra.front().find('='));
   if (word.starts_with("-")) {
-    return fmt::format("unknown option '{}' of '{}'{}{}", word, path,
-                       suggestion(word, option_names(*at)), help);
+    return fmt::format("unknown option '{}' of '{}'; {}{}", word, path,
+                       did_you_mean(word, option_names(*at)), help);
   }
   if (!command_names(*at).empty()) {
-    return fmt::format("unknown command '{}'{}{}", word, suggestion(word, command_names(*at)),
+    return fmt::format("unknown command '{}'{}; {}", word, suggestion(word, command_names(*at)),
                        help);
   }
-  return fmt::format("'{}' takes no further argument, found '{}'{}", path, word, help);
+  return fmt::format("'{}' takes no further argument, found '{}'; {}", path, word, help);
 }
 
 int run_chosen(const Run& chosen, std::vector<std::string> arguments) {

@@ -7,6 +7,8 @@
 #include <exception>
 #include <fstream>
 
+#include "syrtos/base/clock.h"
+
 namespace syrtos::cli {
 
 namespace fs = std::filesystem;
@@ -17,10 +19,6 @@ namespace {
 constexpr auto kEvery = std::chrono::seconds(1);
 constexpr int kPoints = 2000;  // of a run; a longer one has only a few times as many
 constexpr const char* kHeader = "step,time,loss,accuracy,images_per_s\n";
-
-double wall_clock() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 /// Readers see the old or the new one. Not brought to disk: after a crash nobody watches.
 void replace(const fs::path& directory, const json& state) {

@@ -3,17 +3,15 @@
 #include <fcntl.h>
 #include <fmt/ranges.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <cstring>
-#include <utility>
 
+#include "syrtos/base/child.h"
+#include "syrtos/base/clock.h"
+#include "syrtos/base/descriptor.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 
@@ -21,115 +19,7 @@ namespace syrtos::data {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr int kPollMilliseconds = 100;
-
-class Descriptor {
- public:
-  explicit Descriptor(int descriptor = -1) : descriptor_(descriptor) {}
-  ~Descriptor() { reset(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  void reset(int descriptor = -1) {
-    if (descriptor_ >= 0) close(descriptor_);
-    descriptor_ = descriptor;
-  }
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
-// A process group of which nothing is left when this goes out of scope.
-class Child {
- public:
-  explicit Child(pid_t id) : id_(id) {}
-  ~Child() {
-    if (!reaped_) wait();
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-
-  /// Whether it has ended; it stays a zombie, which keeps its number taken.
-  bool ended() const {
-    siginfo_t info{};
-    return waitid(P_PID, static_cast<id_t>(id_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-           info.si_pid != 0;
-  }
-  /// Ends the whole group: also after a normal end, what the program started must not outlive it.
-  /// The group's number cannot be given to others before its leader is reaped.
-  int wait() {
-    kill(-id_, SIGKILL);
-    int status = 0;
-    while (waitpid(id_, &status, 0) < 0 && errno == EINTR) {
-    }
-    reaped_ = true;
-    return status;
-  }
-
- private:
-  pid_t id_;
-  bool reaped_ = false;
-};
-
-// What the new process does until it is the program: only what is allowed after fork() in a process
-// with threads. Returns errno.
-int become(const Command& command, char* const* arguments, int output, pid_t parent) {
-  setpgid(0, 0);
-  // It must not outlive us, even when we are killed; that may have happened just now.
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);
-  const int input = open("/dev/null", O_RDONLY);
-  if (input < 0 || dup2(input, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
-      dup2(output, STDERR_FILENO) < 0) {
-    return errno;
-  }
-  if (input > STDERR_FILENO) close(input);
-  if (!command.directory.empty() && chdir(command.directory.c_str()) != 0) return errno;
-  // Signals as a fresh program expects them.
-  for (const int number : {SIGINT, SIGTERM, SIGPIPE}) signal(number, SIG_DFL);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  execvp(arguments[0], arguments);
-  return errno;
-}
-
-// Starts the program in a process group of its own. Not by posix_spawn, which cannot ask for the
-// signal that tells of our own end.
-pid_t spawn(const Command& command, int output) {
-  std::vector<char*> arguments;
-  for (const std::string& argument : command.arguments) {
-    arguments.push_back(const_cast<char*>(argument.c_str()));
-  }
-  arguments.push_back(nullptr);
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) fail_run("cannot make a pipe: {}", std::strerror(errno));
-  const Descriptor reading(ends[0]);
-  Descriptor writing(ends[1]);  // closed when the program begins
-  const pid_t parent = getpid();
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // our handlers must not run in the child
-  const pid_t id = fork();
-  if (id == 0) {
-    const int error = become(command, arguments.data(), output, parent);
-    [[maybe_unused]] const ssize_t told = write(writing.get(), &error, sizeof error);
-    _exit(127);
-  }
-  int error = id < 0 ? errno : 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  writing.reset();
-  while (id > 0 && ::read(reading.get(), &error, sizeof error) < 0 && errno == EINTR) {
-  }
-  if (error == 0) return id;
-  if (id > 0) waitpid(id, nullptr, 0);
-  if (error == ENOENT) {
-    fail_run("expected the program '{}', found none in PATH; install it", command.arguments[0]);
-  }
-  fail_run("cannot start '{}': {}", command.arguments[0], std::strerror(error));
-}
 
 // Keeps the last bytes of what a program prints.
 class Output {
@@ -178,16 +68,16 @@ std::string last_lines(const std::string& output) {
 
 std::string run_command(const Command& command, const std::function<bool()>& should_stop) {
   const std::string shown = fmt::format("{}", fmt::join(command.arguments, " "));
-  std::array<int, 2> pipe_ends{};
-  if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0) fail_run("cannot make a pipe for '{}'", shown);
-  const Descriptor reading(pipe_ends[0]);
-  Descriptor writing(pipe_ends[1]);
-  Child child(spawn(command, writing.get()));
-  writing.reset();
-  fcntl(reading.get(), F_SETFL, O_NONBLOCK);
+  const Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  Pipe pipe;
+  const int reading = pipe.reading.get();
+  const int writing = pipe.writing.get();
+  Child child(command.arguments, {nothing.get(), writing, writing}, command.directory);
+  pipe.writing.reset();
+  fcntl(reading, F_SETFL, O_NONBLOCK);
 
   const Clock::time_point deadline = Clock::now() + command.deadline;
-  Output output(reading.get(), command.most_output);
+  Output output(reading, command.most_output);
   for (bool open = true; open;) {
     if (should_stop && should_stop()) fail_run("'{}' was stopped", shown);
     if (Clock::now() > deadline) {
@@ -198,7 +88,7 @@ std::string run_command(const Command& command, const std::function<bool()>& sho
     // A process that the program left behind may hold the pipe open for ever: the program's own
     // end counts.
     if (child.ended()) break;
-    pollfd event{.fd = reading.get(), .events = POLLIN, .revents = 0};
+    pollfd event{.fd = reading, .events = POLLIN, .revents = 0};
     poll(&event, 1, kPollMilliseconds);
     open = output.read();
   }
@@ -209,14 +99,8 @@ std::string run_command(const Command& command, const std::function<bool()>& sho
     poll(nullptr, 0, kPollMilliseconds / 10);
   }
   output.drain();
-  const int status = child.wait();
-  if (WIFSIGNALED(status)) {
-    fail_run("'{}' was ended by signal {}; its last words: {}", shown, WTERMSIG(status),
-             last_lines(output.last()));
-  }
-  if (WEXITSTATUS(status) != 0) {
-    fail_run("'{}' ended with exit code {}: {}", shown, WEXITSTATUS(status),
-             last_lines(output.last()));
+  if (const Ending ending = *child.ended(); !ending.good()) {
+    fail_run("'{}' {}; its last words: {}", shown, ending.text(), last_lines(output.last()));
   }
   return output.last();
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "syrtos/launch/descriptor.h"
+#include "syrtos/base/descriptor.h"
 
 namespace syrtos::launch {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "syrtos/launch/descriptor.h"
+#include "syrtos/base/descriptor.h"
 
 namespace syrtos::launch {
 

@@ -8,6 +8,7 @@
 #include "syrtos/base/clock.h"
 #include "syrtos/launch/launch.h"
 #include "syrtos/launch/process.h"
+#include "syrtos/launch/routes.h"
 #include "syrtos/launch/scheduler.h"
 
 namespace syrtos::launch {
@@ -28,6 +29,9 @@ class Supervisor {
   LaunchEnd run();
 
  private:
+  static constexpr int kExitFailed = 1;
+  static constexpr int kExitRequest = 2;
+
   struct Failure {
     Rank rank;
     std::string text;
@@ -60,8 +64,7 @@ class Supervisor {
 
   const LaunchOptions& options_;
   Printer printer_;
-  std::vector<std::string> scheduler_addresses_;  // by host
-  std::vector<std::string> rank_addresses_;       // by host
+  const Routes routes_;
   std::unique_ptr<Scheduler> scheduler_;
   std::vector<std::unique_ptr<RankProcess>> ranks_;  // that were started
   std::vector<Failure> failures_;

@@ -1,8 +1,9 @@
 #include "syrtos/planner/probe_schedule.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
+
+#include "syrtos/base/statistics.h"
 
 namespace syrtos::planner {
 
@@ -22,13 +23,6 @@ double reached(const Meeting& meeting, const Figures& figures, size_t turn) {
   double outwards = 0;
   for (const Rank partner : meeting.partners) outwards += figures[index(partner)][turn].value;
   return std::min(figures[index(meeting.centre)][turn].value, outwards);
-}
-
-double in_sorted(const std::vector<double>& sorted, double part) {
-  const double at = part * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<size_t>(at);
-  const size_t above = std::min(below + 1, sorted.size() - 1);
-  return std::lerp(sorted[below], sorted[above], at - static_cast<double>(below));
 }
 
 }  // namespace
@@ -114,19 +108,6 @@ std::vector<double> bandwidths(const std::vector<Turn>& turns, const Figures& fi
     }
   }
   return so_far;
-}
-
-double percentile(std::vector<double> values, double part) {
-  if (values.empty()) return 0;
-  std::ranges::sort(values);
-  return in_sorted(values, part);
-}
-
-double relative_spread(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::ranges::sort(values);
-  const double middle = in_sorted(values, 0.5);
-  return middle > 0 ? (in_sorted(values, 0.84) - in_sorted(values, 0.16)) / 2 / middle : 0;
 }
 
 }  // namespace syrtos::planner

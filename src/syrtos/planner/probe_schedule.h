@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <utility>
 #include <vector>
 
 #include "syrtos/world/tag.h"
@@ -47,12 +46,5 @@ std::vector<double> latencies(const std::vector<Turn>& turns, const Figures& fig
 /// it reached with its fastest partner or, where no single one can fill its link, with several.
 std::vector<double> bandwidths(const std::vector<Turn>& turns, const Figures& figures,
                                std::vector<double> so_far, double clearly);
-
-/// 0 to 1; 0 of nothing.
-double percentile(std::vector<double> values, double part);
-inline double median(std::vector<double> values) { return percentile(std::move(values), 0.5); }
-/// Half of what lies between the 16th and the 84th percentile, against the median: the relative
-/// standard deviation, if it were a normal distribution.
-double relative_spread(std::vector<double> values);
 
 }  // namespace syrtos::planner

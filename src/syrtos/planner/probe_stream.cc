@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "syrtos/base/statistics.h"
 #include "syrtos/collective/flight.h"
 #include "syrtos/collective/measure.h"
 #include "syrtos/world/started.h"

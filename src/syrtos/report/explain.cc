@@ -225,10 +225,10 @@ Explanation explain(const Run& run, const ExplainOptions& options) {
   const std::string& sync = run.job.sync;
   explanation.in_step = sync == "join" || sync == "split" || sync.starts_with("local");
   explanation.samples_per_step = run.samples_per_step();
-  const bool servers = run.job.exchange == "ps" || run.job.exchange.starts_with("ps-sharded");
   for (const RunRank& rank : run.ranks) {
     if (rank.server < 0) explanation.ranks.push_back(mean_of(run, rank));
-    if (rank.server >= 0 && servers) explanation.servers.push_back(mean_of(run, rank));
+    if (rank.server >= 0 && run.job.has_servers())
+      explanation.servers.push_back(mean_of(run, rank));
   }
   explanation.cluster = mean_of(explanation.ranks);
   explanation.step_s = explanation.cluster.seconds();

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "syrtos/base/format.h"
+#include "syrtos/base/statistics.h"
 #include "syrtos/planner/units.h"
 #include "syrtos/report/explain.h"
 #include "syrtos/report/explain_links.h"
@@ -25,13 +26,6 @@ constexpr double kGoodKernel = 0.5;     // of the roofline
 constexpr double kSmallMessage = 32e3;  // bytes: below, latency decides
 constexpr double kSlowLink = 0.5;       // of the fastest link's rate
 constexpr double kLatency = 60e-6;      // of a message on Ethernet
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 template <typename Value>
 double median_of_others(const std::vector<RankTime>& ranks, int without, Value value) {
@@ -194,7 +188,8 @@ class Finder {
   /// From the trace: the pair of ranks between which bytes move slowest, if it stands out. In a
   /// ring with a slow link the others are held up too, but now and then they show what they can.
   std::optional<SlowPair> slow_pair() const {
-    if (!run_.trace || has_servers()) return {};  // a server's link is shared by its workers
+    if (!run_.trace || run_.job.has_servers())
+      return {};  // a server's link is shared by its workers
     const std::vector<LinkRate> rates = link_rates(*run_.trace);
     if (rates.size() < 3) return {};
     const auto [slow, fast] = std::minmax_element(
@@ -219,7 +214,7 @@ class Finder {
         [&](const RankTime& a, const RankTime& b) { return network(a) < network(b); });
     double common = all_[Part::network];
     // Whom a busy server serves last exchanges longer, whatever its link.
-    const double slower = has_servers() ? 3 : 1.5;
+    const double slower = run_.job.has_servers() ? 3 : 1.5;
     if (ranks_.size() > 2) {
       const double usual = median_of_others(ranks_, slow.rank, network);
       if (network(slow) > slower * usual && network(slow) - usual > 0.03 * explanation_.step_s) {
@@ -246,10 +241,6 @@ class Finder {
     return pair ? "; " + pair->text : "";
   }
 
-  bool has_servers() const {
-    return run_.job.exchange == "ps" || run_.job.exchange.starts_with("ps-sharded");
-  }
-
   /// Whether waiting is its fault or that of what lies between.
   std::string busiest_server() const {
     const std::vector<RankTime>& servers = explanation_.servers;
@@ -265,7 +256,7 @@ class Finder {
   }
 
   void exchange(double seconds) {
-    if (has_servers()) {
+    if (run_.job.has_servers()) {
       const std::string& kind = run_.job.exchange;
       server_s_ = seconds + unexplained_wait(explanation_);
       add(CauseKind::server, server_s_,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 #include "syrtos/report/explain.h"
@@ -78,10 +79,6 @@ int64_t steps_of_all(const Explanation& explanation) {
   int64_t steps = explanation.ranks.empty() ? 0 : INT64_MAX;
   for (const RankTime& rank : explanation.ranks) steps = std::min(steps, rank.steps);
   return steps;
-}
-
-double wall_clock() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace

@@ -23,6 +23,9 @@ struct RunJob {
   int64_t workers = 1;
   double bucket_mb = 0;
   bool replayed = false;  ///< nothing was computed: losses mean nothing
+
+  /// Ranks of their own.
+  bool has_servers() const { return exchange == "ps" || exchange.starts_with("ps-sharded"); }
 };
 
 /// A worker that the run went on without.
@@ -100,7 +103,7 @@ struct ExchangeProfile {
   std::map<int64_t, int64_t> staleness;  ///< updates between pull and push -> how often
   double clock_error_s = 0;
   double measuring_share = 0;  ///< of the time; 0: not known
-  double planned_step_s = 0;  ///< what --auto expected; 0: there was no plan
+  double planned_step_s = 0;   ///< what --auto expected; 0: there was no plan
 };
 
 struct RunHost {

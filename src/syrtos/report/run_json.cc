@@ -18,7 +18,7 @@ namespace {
 constexpr double kMostWhole = 9e15;
 constexpr int64_t kMostRanks = 1'000'000;
 
-/// The file as JSON; a discarded value (and a note) when it is none.
+/// The file as a JSON object; a discarded value (and a note) when it is none.
 json read_json(Run& run, const char* name) {
   if (!has_file(run, name)) return json(json::value_t::discarded);
   std::ifstream in(run.path / name, std::ios::binary);
@@ -36,13 +36,20 @@ json read_json(Run& run, const char* name) {
   return json(json::value_t::discarded);
 }
 
-/// The list under a key, if it is one.
-const json* list_in(Run& run, const json& object, const char* name, const char* key) {
+bool has_list(Run& run, const json& object, const char* name, const char* key) {
+  if (object.is_discarded()) return false;
   const auto found = object.find(key);
-  if (found != object.end() && found->is_array()) return &*found;
+  if (found != object.end() && found->is_array()) return true;
   run.notes.push_back(fmt::format(
       "{}: expected the list '{}', found none: written by another version; left out", name, key));
-  return nullptr;
+  return false;
+}
+
+/// The same with a list under this key.
+json read_json(Run& run, const char* name, const char* key) {
+  json object = read_json(run, name);
+  if (has_list(run, object, name, key)) return object;
+  return json(json::value_t::discarded);
 }
 
 /// Each of the list's objects that `take` accepts.
@@ -131,23 +138,22 @@ std::vector<RunLost> lost_in(const json& part) {
 }  // namespace
 
 void read_parts(Run& run) {
-  const json object = read_json(run, "parts.json");
+  const json object = read_json(run, "parts.json", "parts");
   if (object.is_discarded()) return;
-  const json* list = list_in(run, object, "parts.json", "parts");
-  if (list == nullptr) return;
-  run.parts = items_of<RunPart>(run, *list, "parts.json", [](const json& entry, RunPart& part) {
-    part.first_step = count_in(entry, "first_step");
-    part.last_step = count_in(entry, "last_step");
-    part.workers = count_in(entry, "workers");
-    part.exchange = text_in(entry, "exchange");
-    part.sync = text_in(entry, "sync");
-    part.wire = text_in(entry, "wire");
-    part.begun = number_in(entry, "begun");
-    part.ended = number_in(entry, "ended");
-    part.lost = lost_in(entry);
-    return part.first_step > 0 && part.last_step >= part.first_step - 1 && part.workers > 0 &&
-           part.workers <= kMostRanks;
-  });
+  run.parts =
+      items_of<RunPart>(run, object["parts"], "parts.json", [](const json& entry, RunPart& part) {
+        part.first_step = count_in(entry, "first_step");
+        part.last_step = count_in(entry, "last_step");
+        part.workers = count_in(entry, "workers");
+        part.exchange = text_in(entry, "exchange");
+        part.sync = text_in(entry, "sync");
+        part.wire = text_in(entry, "wire");
+        part.begun = number_in(entry, "begun");
+        part.ended = number_in(entry, "ended");
+        part.lost = lost_in(entry);
+        return part.first_step > 0 && part.last_step >= part.first_step - 1 && part.workers > 0 &&
+               part.workers <= kMostRanks;
+      });
   if (run.parts.empty()) return;
   run.lost = run.parts.back().lost;
   // Who trains may change when a run goes on.
@@ -188,12 +194,10 @@ int64_t last_step(const std::vector<RunRank>& ranks) {
 }  // namespace
 
 void read_live(Run& run) {
-  const json object = read_json(run, "live.json");
+  const json object = read_json(run, "live.json", "ranks");
   if (object.is_discarded()) return;
-  const json* list = list_in(run, object, "live.json", "ranks");
-  if (list == nullptr) return;
   Run live;
-  for (const json& entry : *list) {
+  for (const json& entry : object["ranks"]) {
     const double number = number_in(entry, "rank", -1);
     if (!(number >= 0 && number < kMostRanks) || !entry.contains("records")) continue;
     RunRank& rank = rank_of(live, static_cast<int>(number));
@@ -243,10 +247,8 @@ void read_hosts(Run& run) {
 }
 
 void read_operators(Run& run) {
-  const json object = read_json(run, "operators.json");
+  const json object = read_json(run, "operators.json", "items");
   if (object.is_discarded()) return;
-  const json* list = list_in(run, object, "operators.json", "items");
-  if (list == nullptr) return;
   OperatorProfile profile;
   profile.network = text_in(object, "network");
   profile.precision = text_in(object, "precision");
@@ -256,7 +258,7 @@ void read_operators(Run& run) {
     profile.peak_gflops = number_in(*machine, "peak_gflops");
     profile.memory_gb_s = number_in(*machine, "memory_gb_s");
   }
-  profile.items = items_of<OperatorItem>(run, *list, "operators.json",
+  profile.items = items_of<OperatorItem>(run, object["items"], "operators.json",
                                          [](const json& entry, OperatorItem& item) {
                                            item.layer = text_in(entry, "layer");
                                            item.operation = text_in(entry, "operation");
@@ -296,10 +298,9 @@ void read_exchange(Run& run) {
       }
     }
   }
-  const json* list = list_in(run, object, "exchange.json", "buckets");
-  if (list != nullptr) {
+  if (has_list(run, object, "exchange.json", "buckets")) {
     profile.buckets = items_of<BucketTimes>(
-        run, *list, "exchange.json", [](const json& entry, BucketTimes& bucket) {
+        run, object["buckets"], "exchange.json", [](const json& entry, BucketTimes& bucket) {
           bucket.first_layer = text_in(entry, "first_layer");
           bucket.last_layer = text_in(entry, "last_layer");
           bucket.bytes = number_in(entry, "bytes", -1);

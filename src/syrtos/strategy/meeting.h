@@ -8,11 +8,6 @@
 
 namespace syrtos::strategy {
 
-/// A text from one rank to another, in a lane of its own: rounds follow each other. `patient`:
-/// however long it takes; a rank that is lost is noticed at once.
-Task<> send_text(World& world, Rank to, uint32_t round, const std::string& text);
-Task<std::string> receive_text(World& world, Rank from, uint32_t round, bool patient);
-
 /// Workers meet now and then: each brings a text, rank 0 makes of all of them the one text that
 /// everybody leaves with. Nobody leaves before all have come. Two small messages a worker.
 class Meetings {

@@ -91,6 +91,8 @@ inline Tag arena_tag(int piece, uint32_t arena) {
 inline Tag layout_tag(uint32_t part) { return {Purpose::control, 100, part}; }
 inline Tag command_tag(uint32_t number) { return {Purpose::control, 101, number}; }
 inline Tag report_tag() { return {Purpose::control, 102, 0}; }
+/// What a server tells of its measures; takes two items.
+inline Tag told_tag(uint32_t number) { return {Purpose::control, 104, number}; }
 /// From rank 0 to each worker: all servers have ended.
 inline Tag over_tag() { return {Purpose::control, 103, 0}; }
 

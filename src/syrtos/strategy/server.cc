@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "syrtos/base/error.h"
+#include "syrtos/strategy/text.h"
 #include "syrtos/strategy/wire.h"
 
 namespace syrtos::strategy {
@@ -108,18 +109,6 @@ Task<> Server::guard(Task<> task) {
   }
 }
 
-/// However long nothing is said: a server is there to wait, until a rank is lost.
-Task<> Server::listen(Rank from, Tag tag, Target target) {
-  for (bool heard = false; !heard;) {
-    try {
-      co_await world_.recv(from, tag, target);
-      heard = true;
-    } catch (const world::DeadlinePassed&) {
-      continue;
-    }
-  }
-}
-
 Task<> Server::receive_arenas() {
   for (Held& held : held_) {
     const size_t bytes = held.piece.count * sizeof(float);
@@ -135,7 +124,7 @@ Task<> Server::receive_arenas() {
 Task<> Server::obey() {
   for (uint32_t number = 0;; ++number) {
     Command command{};
-    co_await listen(0, command_tag(number), Target{&command, sizeof(command)});
+    co_await receive_patiently(world_, 0, command_tag(number), Target{&command, sizeof(command)});
     if (command == Command::collect) {
       co_await send_kept();
     } else if (command != Command::stop) {
@@ -168,7 +157,8 @@ Task<> Server::send_kept() {
 Task<> Server::synchronous(Rank worker, Held& held) {
   for (uint32_t round = 0;; ++round) {
     Push push;
-    co_await listen(worker, header_tag(held.id, round), Target{&push, sizeof(push)});
+    co_await receive_patiently(world_, worker, header_tag(held.id, round),
+                               Target{&push, sizeof(push)});
     if (push.ask == Ask::agreement) {  // nobody pushes before all have what they asked for
       const Source exact{weights_of(held), held.piece.count * sizeof(float)};
       co_await reply(worker, held, round, Pull{held.version}, exact);
@@ -253,7 +243,7 @@ Task<> Server::reply(Rank worker, Held& held, uint32_t round, Pull pull, Source 
   if (out_) {
     // A permit in the hands of one that still computes would keep the others waiting.
     std::byte ready{};
-    co_await listen(worker, ready_tag(held.id, round), Target{&ready, 1});
+    co_await receive_patiently(world_, worker, ready_tag(held.id, round), Target{&ready, 1});
     co_await out_->acquire();
     permit.semaphore = out_.get();
   }
@@ -266,7 +256,6 @@ Task<> Server::reply(Rank worker, Held& held, uint32_t round, Pull pull, Source 
 }
 
 Task<> Server::update(Held& held, const float* gradient, const Push& push, double gradient_scale) {
-  const Doing updates(*this, Part::update);
   const bool one_by_one =
       options_.sync.kind == Sync::Kind::async || options_.sync.kind == Sync::Kind::ssp;
   const int64_t step = one_by_one ? held.version : push.updates;

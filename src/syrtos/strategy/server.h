@@ -100,7 +100,6 @@ class Server {
     std::optional<Meter::Doing> doing_;
   };
 
-  Task<> listen(Rank from, Tag tag, world::Target target);
   void note_step(const Push& push);
   Task<> receive_arenas();
   Task<> obey();

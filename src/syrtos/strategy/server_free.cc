@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "syrtos/strategy/server.h"
+#include "syrtos/strategy/text.h"
 #include "syrtos/strategy/wire.h"
 
 namespace syrtos::strategy {
@@ -32,7 +33,8 @@ Task<> Server::free_rounds(Rank worker, Held& held) {
   bool begun = false;
   for (uint32_t round = 0;; ++round) {
     Push push;
-    co_await listen(worker, header_tag(held.id, round), Target{&push, sizeof(push)});
+    co_await receive_patiently(world_, worker, header_tag(held.id, round),
+                               Target{&push, sizeof(push)});
     held.resting[static_cast<size_t>(worker)] = push.ask == Ask::rest;
     if (push.ask == Ask::rest) {
       held.changed->notify_all();
@@ -85,6 +87,7 @@ Task<> Server::apply(Held& held, const Push& push, const std::vector<float>& gra
   if (options_.sync.kind == Sync::Kind::backup) {
     co_await count_in(held, push, gradient, pull);
   } else if (push.weight > 0) {
+    const Doing updates(*this, Part::update);
     co_await update(held, gradient.data(), push, 1);
     ++held.version;
   }
@@ -110,6 +113,7 @@ Task<> Server::count_in(Held& held, const Push& push, const std::vector<float>& 
   while (held.version <= push.step) {
     if (!held.updating && enough(held)) {
       held.updating = true;
+      const Doing updates(*this, Part::update);
       if (sum.weight > 0) co_await update(held, sum.values.data(), push, 1 / sum.weight);
       std::fill(sum.values.begin(), sum.values.end(), 0.0F);
       sum.arrived = 0;

@@ -64,6 +64,7 @@ TrackEvents Track::copy() const {
 Recorder::Recorder(RecorderOptions options)
     : options_(std::move(options)), on_(options_.on), room_(options_.max_events) {
   SYRTOS_CHECK(options_.max_events >= 0, "{}", options_.max_events);
+  for (const std::string& name : options_.tracks) track(name);
 }
 
 Track* Recorder::track(std::string_view name) {

@@ -86,6 +86,8 @@ struct RecorderOptions {
   int rank = 0;
   std::string host = {};
   int64_t max_events = 1'000'000;  // 64 bytes each, taken as they are needed
+  /// These come first, in this order, which is the one in which viewers show them.
+  std::vector<std::string> tracks = {};
   bool on = true;
 };
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -116,10 +115,6 @@ Message event_at(double wall_time, int64_t step) {
 }
 
 }  // namespace
-
-double wall_clock() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 EventFile::EventFile(const std::filesystem::path& directory, double wall_time) {
   create(directory);

@@ -7,12 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "syrtos/base/clock.h"
 #include "syrtos/base/files.h"
 
 namespace syrtos::trace {
-
-/// Seconds since 1970, as events count them.
-double wall_clock();
 
 struct Scalar {
   std::string_view tag;  // "loss/train": TensorBoard groups by what stands before the slash

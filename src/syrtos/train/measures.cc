@@ -1,7 +1,6 @@
 #include "syrtos/train/measures.h"
 
-#include <chrono>
-
+#include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 
 namespace syrtos::train {
@@ -21,10 +20,6 @@ void write_json(const std::filesystem::path& path, const json& text) {
   AtomicFile file(path);
   file.write(text.dump() + "\n");
   file.commit();
-}
-
-double wall_clock() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace

@@ -7,28 +7,23 @@
 #include <fstream>
 
 #include "syrtos/base/error.h"
+#include "syrtos/strategy/text.h"
 
 namespace syrtos::train {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
 using trace::DivisionRecord;
-using world::Purpose;
 using world::Rank;
-using world::Source;
 using world::Started;
-using world::Tag;
-using world::Target;
 
 namespace {
 
-constexpr double kEvery = 1;              // seconds
-constexpr double kShareOfTime = 0.002;    // that writing may take
-constexpr size_t kMostRecords = 240;      // of a worker
-constexpr uint64_t kLongest = 16U << 20;  // bytes of a text
+constexpr double kEvery = 1;            // seconds
+constexpr double kShareOfTime = 0.002;  // that writing may take
+constexpr size_t kMostRecords = 240;    // of a worker
 
-Tag size_tag(uint32_t round) { return {Purpose::news, 0, round}; }
-Tag text_tag(uint32_t round) { return {Purpose::news, 1, round}; }
+world::Tag tag_of(uint32_t round) { return {world::Purpose::news, 0, round}; }
 
 fs::path live_file(const RunDirectory& directory) { return directory.path() / "live.json"; }
 
@@ -138,40 +133,24 @@ json News::own() {
 }
 
 Task<> News::tell(std::string text) {
-  const uint64_t size = text.size();
-  const uint32_t round = round_++;
   try {
-    co_await team_.world().send(0, size_tag(round), Source{&size, sizeof(size)});
-    if (size > 0) co_await team_.world().send(0, text_tag(round), Source{text.data(), text.size()});
+    co_await strategy::send_text(team_.world(), 0, tag_of(round_++), text);
   } catch (const RunError&) {
     // Whoever needs worker 0 for more than this says that it is lost.
   }
 }
 
-/// To the worker's last text, which is empty.
+/// To the worker's last text, which is empty. Steps and evaluations may take as long as they wish.
 Task<> News::listen(Rank worker) {
-  for (uint32_t round = 0;; ++round) {
-    uint64_t size = 0;
-    bool came = false, lost = false;
-    while (!came && !lost) {
-      try {
-        co_await team_.world().recv(worker, size_tag(round), Target{&size, sizeof(size)});
-        came = true;
-      } catch (const world::DeadlinePassed&) {
-        // Steps and evaluations may take as long as they wish.
-      } catch (const world::PeerLost&) {
-        lost = true;
-      }
+  try {
+    for (uint32_t round = 0;; ++round) {
+      std::string text =
+          co_await strategy::receive_text(team_.world(), worker, tag_of(round), true);
+      if (text.empty()) co_return;
+      heard_.push_back(std::move(text));
     }
-    if (lost || size == 0 || size > kLongest) co_return;
-    std::string text(size, ' ');
-    try {
-      co_await team_.world().recv(worker, text_tag(round), Target{text.data(), text.size()});
-    } catch (const RunError&) {
-      lost = true;
-    }
-    if (lost) co_return;
-    heard_.push_back(std::move(text));
+  } catch (const RunError&) {
+    // Whoever needs this worker for more says that it is lost.
   }
 }
 

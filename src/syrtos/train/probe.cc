@@ -8,6 +8,7 @@
 #include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
+#include "syrtos/base/statistics.h"
 #include "syrtos/data/random_data.h"
 #include "syrtos/graph/stages.h"
 #include "syrtos/optim/optimizer.h"
@@ -23,17 +24,6 @@ constexpr double kWarmUpSeconds = 0.3;
 constexpr size_t kFewestSteps = 5;
 constexpr size_t kMostSteps = 100000;
 constexpr double kMegabyte = 1024.0 * 1024.0;
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const size_t middle = values.size() / 2;
-  std::nth_element(values.begin(), values.begin() + static_cast<int64_t>(middle), values.end());
-  const double upper = values[middle];
-  if (values.size() % 2 == 1) return upper;
-  return (upper +
-          *std::max_element(values.begin(), values.begin() + static_cast<int64_t>(middle))) /
-         2;
-}
 
 struct Times {
   std::vector<double> step, forward, backward, update;
@@ -135,16 +125,6 @@ void note_moments(const graph::Program& program, strategy::ComputeTimes::Pass& p
   }
 }
 
-/// Half of the width that holds the middle two thirds, relative to the median: a few steps that
-/// something else disturbed do not count.
-double relative_spread(std::vector<double> values) {
-  if (values.size() < 5) return 0;
-  std::sort(values.begin(), values.end());
-  const double low = values[values.size() * 16 / 100];
-  const double high = values[values.size() * 84 / 100];
-  return std::min(0.5, (high - low) / 2 / values[values.size() / 2]);
-}
-
 void profile(Probe& probe, size_t runs, ProbeResult& result) {
   graph::Program& program = probe.program();
   std::vector<std::vector<double>> samples(program.items().size());
@@ -232,7 +212,7 @@ ProbeResult probe_compute(const ProbeOptions& options, const CpuInfo& cpu,
   result.times.precision = to_string(result.precision.dtype);
   result.times.threads = result.threads;
   result.times.update_s = result.t_update_ms / 1e3;
-  result.times.jitter = relative_spread(times.step);
+  result.times.jitter = std::min(0.5, relative_spread(times.step));
   for (const graph::ParameterSlot& slot : probe.parameters().slots()) {
     result.times.tensors.push_back(slot.elements);
   }

@@ -40,15 +40,13 @@ TraceSteps parse_trace(std::string_view text) {
   return steps;
 }
 
-RunTrace::RunTrace(world::World& world, TraceSteps steps, int ranks)
+RunTrace::RunTrace(world::World& world, TraceSteps steps)
     : steps_(steps),
       recorder_({.rank = world.rank(),
                  .host = world.host(world.rank()),
-                 .max_events = most_events(ranks),
+                 .max_events = most_events(world.size()),
+                 .tracks = {"worker", "server", "compute", "exchange"},
                  .on = false}),
-      worker_(*recorder_.track("worker")),
-      compute_(*recorder_.track("compute")),
-      exchange_(*recorder_.track("exchange")),
       messages_(world, recorder_),
       loader_(*recorder_.track("loader")),
       host_(*recorder_.track("host")),
@@ -87,6 +85,10 @@ std::string RunTrace::own(const std::vector<trace::ClockOffset>& offsets,
   recorder_.turn(false);
   add_curves(samples);
   trace::RankEvents events = recorder_.events();
+  // Workers do not serve, servers run no kernels.
+  std::erase_if(events.tracks, [](const trace::TrackEvents& track) {
+    return track.events.empty() && track.dropped == 0;
+  });
   events.clock = trace::ClockMap(offsets);
   return trace::to_bytes(events);
 }

@@ -18,7 +18,7 @@ namespace syrtos::train {
 class RunTrace {
  public:
   /// Before the first message.
-  RunTrace(world::World& world, TraceSteps steps, int ranks);
+  RunTrace(world::World& world, TraceSteps steps);
 
   void connect(strategy::Meter& meter, OperatorProfile& profile);
   /// Of a server.
@@ -42,8 +42,6 @@ class RunTrace {
 
   const TraceSteps steps_;
   trace::Recorder recorder_;
-  // Viewers show tracks in the order in which they were made: what is done before what crosses.
-  trace::Track &worker_, &compute_, &exchange_;
   MessageTrace messages_;
   trace::Track& loader_;
   trace::Track& host_;

@@ -1,6 +1,6 @@
 #include "syrtos/train/server_work.h"
 
-#include "syrtos/strategy/meeting.h"
+#include "syrtos/strategy/text.h"
 #include "syrtos/train/team_work.h"
 
 namespace syrtos::train {
@@ -25,7 +25,7 @@ ServerWork::ServerWork(World& world, const ServerJob& job)
       meter_(world),
       waits_(meter_, Part::wait) {
   if (!job.trace.any()) return;
-  trace_.emplace(world, job.trace, job.team.workers + job.team.servers);
+  trace_.emplace(world, job.trace);
   trace_->connect(meter_);
 }
 
@@ -57,7 +57,7 @@ Task<> ServerWork::tell(Command what) {
   } else {
     text = measures();
   }
-  co_await strategy::send_text(world_, 0, told_++, text);
+  co_await strategy::send_text(world_, 0, strategy::told_tag(told_++), text);
 }
 
 }  // namespace syrtos::train

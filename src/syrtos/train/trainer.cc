@@ -226,7 +226,7 @@ struct Disband {
 Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
                            std::function<bool()> should_stop) {
   const auto begun = Clock::now();
-  if (job_.trace.any()) trace_.emplace(world, job_.trace, static_cast<int>(job_.job.workers));
+  if (job_.trace.any()) trace_.emplace(world, job_.trace);
   team_.emplace(world, job_);
   const Disband disband{trace_, news_, measures_, accounting_, team_};
   co_await start(observer);

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace syrtos::launch {
+namespace syrtos {
 
 /// Owns a file descriptor; -1: none.
 class Descriptor {
@@ -27,4 +27,12 @@ class Descriptor {
   int descriptor_;
 };
 
-}  // namespace syrtos::launch
+/// Both ends; programs that are started do not inherit them.
+struct Pipe {
+  /// Throws RunError.
+  Pipe();
+  Descriptor reading;
+  Descriptor writing;
+};
+
+}  // namespace syrtos

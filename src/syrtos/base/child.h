@@ -1,0 +1,53 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace syrtos {
+
+/// How a process ended.
+struct Ending {
+  int code = 0;    ///< its exit code, if no signal
+  int signal = 0;  ///< 0: none
+
+  bool good() const { return code == 0 && signal == 0; }
+  /// "was ended by signal 9 (Killed)", "ended with exit code 1".
+  std::string text() const;
+};
+
+/// Descriptors that a program gets as its standard input, output and error output; above 2.
+struct Streams {
+  int input;
+  int output;
+  int error;
+};
+
+/// A program in a process group of its own. Nothing of the group is left when this goes out of
+/// scope; the program itself also ends when this process, or the thread that made it, is killed.
+class Child {
+ public:
+  /// `arguments`: the program, looked up in PATH, and what it is told. `directory`: where it runs;
+  /// empty: here. Throws RunError.
+  Child(const std::vector<std::string>& arguments, Streams streams,
+        const std::string& directory = "");
+  Child(Child&& other) noexcept;
+  Child& operator=(Child&&) = delete;
+  ~Child();
+
+  pid_t id() const { return id_; }
+  /// Once it has ended: reaps it, and kills what is left of its group.
+  std::optional<Ending> ended();
+  /// To the whole group, while it runs.
+  void signal(int number) const;
+
+ private:
+  Ending reap();
+
+  pid_t id_ = -1;
+  std::optional<Ending> ending_;
+};
+
+}  // namespace syrtos

@@ -1,0 +1,22 @@
+#include "syrtos/base/descriptor.h"
+
+#include <fcntl.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "syrtos/base/error.h"
+
+namespace syrtos {
+
+Pipe::Pipe() {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+    fail_run("cannot make a pipe: {}; too many open files?", std::strerror(errno));
+  }
+  reading = Descriptor(ends[0]);
+  writing = Descriptor(ends[1]);
+}
+
+}  // namespace syrtos

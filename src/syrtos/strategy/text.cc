@@ -1,0 +1,52 @@
+#include "syrtos/strategy/text.h"
+
+#include "syrtos/base/error.h"
+
+namespace syrtos::strategy {
+
+using world::Source;
+using world::Target;
+
+namespace {
+
+constexpr uint64_t kLongest = 64U << 20;  // bytes
+
+Tag next_item(Tag tag) {
+  ++tag.item;
+  return tag;
+}
+
+}  // namespace
+
+Task<> receive_patiently(World& world, Rank from, Tag tag, Target target) {
+  for (bool came = false; !came;) {
+    try {
+      co_await world.recv(from, tag, target);
+      came = true;
+    } catch (const world::DeadlinePassed&) {
+      continue;
+    }
+  }
+}
+
+Task<> send_text(World& world, Rank to, Tag tag, const std::string& text) {
+  const uint64_t size = text.size();
+  co_await world.send(to, tag, Source{&size, sizeof(size)});
+  co_await world.send(to, next_item(tag), Source{text.data(), text.size()});
+}
+
+Task<std::string> receive_text(World& world, Rank from, Tag tag, bool patient) {
+  uint64_t size = 0;
+  const Target target{&size, sizeof(size)};
+  if (patient) {
+    co_await receive_patiently(world, from, tag, target);
+  } else {
+    co_await world.recv(from, tag, target);
+  }
+  if (size > kLongest) fail_run("{} brings a text of {} bytes", world.name(from), size);
+  std::string text(size, ' ');
+  co_await world.recv(from, next_item(tag), Target{text.data(), text.size()});
+  co_return text;
+}
+
+}  // namespace syrtos::strategy
