@@ -20,7 +20,7 @@ class Control {
   nlohmann::json hear();
 
  private:
-  world::Descriptor socket_;
+  Descriptor socket_;
   std::string read_;
 };
 

@@ -61,25 +61,25 @@ void receive_all(int socket, char* data, size_t bytes) {
 }
 
 /// Blocking, as the simplest program would have them.
-world::Descriptor blocking(int socket) {
+Descriptor blocking(int socket) {
   const timeval none{};
   (void)setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &none, sizeof(none));
   const int on = 1;
   (void)setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  return world::Descriptor(socket);
+  return Descriptor(socket);
 }
 
 /// A connection that carries what this rank sends.
-world::Descriptor connect_to(const nlohmann::json& member) {
+Descriptor connect_to(const nlohmann::json& member) {
   const world::tcp::Endpoint to = world::tcp::resolve(member["address"], member["port"]);
-  world::Descriptor socket = blocking(::socket(to.address.ss_family, SOCK_STREAM, 0));
+  Descriptor socket = blocking(::socket(to.address.ss_family, SOCK_STREAM, 0));
   if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&to.address), to.length) != 0) {
     fail_run("the raw stream cannot connect to {}", member.dump());
   }
   return socket;
 }
 
-world::Descriptor accept_from(const world::Listener& listener) {
+Descriptor accept_from(const world::Listener& listener) {
   for (;;) {  // it does not block
     const int socket = accept4(listener.descriptor(), nullptr, nullptr, 0);
     if (socket >= 0) return blocking(socket);
@@ -96,8 +96,8 @@ void serve_raw(Control& control, const Place& place) {
                {"address", place.address},
                {"port", listener.port()}});
   const nlohmann::json members = control.hear();
-  const world::Descriptor out = connect_to(members[place.rank == 0 ? 1 : 0]);
-  const world::Descriptor in = accept_from(listener);
+  const Descriptor out = connect_to(members[place.rank == 0 ? 1 : 0]);
+  const Descriptor in = accept_from(listener);
   std::vector<float> values;
   std::vector<float> arrived;
   for (nlohmann::json line = control.hear(); !line.is_null(); line = control.hear()) {

@@ -60,7 +60,7 @@ pid_t spawn(const std::vector<std::string>& words, const Streams& streams,
   }
   int error = id < 0 ? errno : 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  failure.writing.reset();
+  failure.writing.close();
   while (id > 0 && ::read(failure.reading.get(), &error, sizeof error) < 0 && errno == EINTR) {
   }
   if (error == 0) return id;

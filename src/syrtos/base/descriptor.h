@@ -15,10 +15,10 @@ class Descriptor {
     std::swap(descriptor_, other.descriptor_);
     return *this;
   }
-  ~Descriptor() { reset(); }
+  ~Descriptor() { close(); }
 
-  void reset() {
-    if (descriptor_ >= 0) close(std::exchange(descriptor_, -1));
+  void close() {
+    if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
   }
   int get() const { return descriptor_; }
   bool valid() const { return descriptor_ >= 0; }

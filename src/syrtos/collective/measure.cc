@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "syrtos/base/statistics.h"
 #include "syrtos/collective/bytes.h"
 #include "syrtos/collective/flight.h"
 
@@ -35,11 +36,6 @@ int partner_of(const Group& group, int member) {
   if (found == members.end()) return -1;
   const auto partner = static_cast<size_t>(found - members.begin()) ^ 1;
   return partner < members.size() ? members[partner] : -1;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 /// Both send so many bytes and receive as many.

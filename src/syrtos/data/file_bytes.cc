@@ -7,24 +7,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "syrtos/base/descriptor.h"
 #include "syrtos/base/error.h"
 
 namespace syrtos::data {
-
-namespace {
-
-struct Descriptor {
-  int number = -1;
-  explicit Descriptor(const std::filesystem::path& file)
-      : number(open(file.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  ~Descriptor() {
-    if (number >= 0) close(number);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-};
-
-}  // namespace
 
 bool is_file(const std::filesystem::path& path) {
   std::error_code ignored;
@@ -32,9 +18,9 @@ bool is_file(const std::filesystem::path& path) {
 }
 
 void read_bytes(const std::filesystem::path& file, std::vector<uint8_t>& to) {
-  const Descriptor descriptor(file);
+  const Descriptor descriptor(open(file.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status = {};
-  if (descriptor.number < 0 || fstat(descriptor.number, &status) != 0) {
+  if (!descriptor.valid() || fstat(descriptor.get(), &status) != 0) {
     fail_request("cannot read {}: {}", file.string(), std::strerror(errno));
   }
   if (!S_ISREG(status.st_mode)) {
@@ -43,7 +29,7 @@ void read_bytes(const std::filesystem::path& file, std::vector<uint8_t>& to) {
   to.resize(static_cast<size_t>(status.st_size));
   size_t have = 0;
   while (have < to.size()) {
-    const ssize_t got = read(descriptor.number, to.data() + have, to.size() - have);
+    const ssize_t got = read(descriptor.get(), to.data() + have, to.size() - have);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_request("cannot read {}: {}", file.string(), std::strerror(errno));
     if (got == 0) {

@@ -73,7 +73,7 @@ std::string run_command(const Command& command, const std::function<bool()>& sho
   const int reading = pipe.reading.get();
   const int writing = pipe.writing.get();
   Child child(command.arguments, {nothing.get(), writing, writing}, command.directory);
-  pipe.writing.reset();
+  pipe.writing.close();
   fcntl(reading, F_SETFL, O_NONBLOCK);
 
   const Clock::time_point deadline = Clock::now() + command.deadline;

@@ -99,7 +99,7 @@ void check_hosts(std::vector<Host>& hosts, const RemoteShell& shell,
   questions.reserve(hosts.size());
   for (const Host& host : hosts) {
     questions.push_back({Process(remote_command(shell, host, identity_command)), {}, {}});
-    questions.back().process.input.reset();
+    questions.back().process.input.close();
   }
   const Identity own = find_identity(identity_line(1));
   const Clock::time_point deadline = Clock::now() + kDeadline;

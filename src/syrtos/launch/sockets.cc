@@ -123,7 +123,7 @@ Descriptor begin_connect(const std::string& address, uint16_t port) {
   if (!socket.valid()) return socket;
   if (connect(socket.get(), found->ai_addr, found->ai_addrlen) != 0 && errno != EINPROGRESS) {
     const int error = errno;
-    socket.reset();
+    socket.close();
     errno = error;
   }
   return socket;

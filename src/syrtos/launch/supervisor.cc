@@ -127,7 +127,7 @@ void Supervisor::forward() {
     const auto pass_on = [ended](Descriptor& from, RankOutput& to) {
       if (!from.valid() || (to.read_from(from.get()) && !ended)) return;
       to.finish();
-      from.reset();
+      from.close();
     };
     pass_on(rank->process.output, rank->output);
     pass_on(rank->process.error, rank->error);

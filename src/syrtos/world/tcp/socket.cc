@@ -52,11 +52,6 @@ void set_option(int socket, int level, int option, int value) {
 
 }  // namespace
 
-void Descriptor::close() {
-  if (value_ >= 0) ::close(value_);
-  value_ = -1;
-}
-
 Listener::Listener(const std::string& address, uint16_t port) {
   std::string why;
   const Addresses found = find(address, port, AI_PASSIVE, why);

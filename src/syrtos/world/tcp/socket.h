@@ -5,29 +5,10 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
+
+#include "syrtos/base/descriptor.h"
 
 namespace syrtos::world {
-
-/// Owns a file descriptor.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int value) : value_(value) {}
-  Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(value_, other.value_);
-    return *this;
-  }
-  ~Descriptor() { close(); }
-
-  int get() const { return value_; }
-  bool valid() const { return value_ >= 0; }
-  void close();
-
- private:
-  int value_ = -1;
-};
 
 /// A listening socket. Members of a world know each other's before the world is made.
 class Listener {
