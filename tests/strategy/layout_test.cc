@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 #include "tests/strategy/toy.h"
 
 namespace syrtos::strategy {
@@ -39,6 +42,34 @@ TEST(Buckets, JoinNeighboursUpToTheirSizeAndKeepLargeTensorsWhole) {
   EXPECT_EQ(layout.buckets[1].last_tensor, 3);
   EXPECT_GE(layout.buckets[1].count, 160U);
   EXPECT_EQ(bucket_of_tensor(layout), (std::vector<int>{0, 0, 1, 2}));
+}
+
+TEST(Servers, TogetherHaveEveryElementOnceAndAboutEquallyMany) {
+  const Layout layout = toy_layout({3'000'000, 16, 700'000, 64, 2'400'000}, 4'000'000);
+  for (const int servers : {1, 2, 3, 7}) {
+    std::vector<size_t> load(static_cast<size_t>(servers));
+    size_t end = 0;
+    for (const Piece& piece : place_on_servers(layout, servers)) {
+      EXPECT_EQ(piece.first, end);
+      end = piece.first + piece.count;
+      load[static_cast<size_t>(piece.server)] += piece.count;
+    }
+    EXPECT_EQ(end, layout.buckets.back().first + layout.buckets.back().count);
+    const auto [least, most] = std::minmax_element(load.begin(), load.end());
+    EXPECT_LE(*most - *least, 256U << 10);
+  }
+}
+
+TEST(Servers, ShareEveryLargeTensor) {
+  const Layout layout = toy_layout({3'000'000, 3'000'000, 3'000'000, 3'000'000}, 4'000'000);
+  const std::vector<Piece> pieces = place_on_servers(layout, 4);
+  for (int bucket = 0; bucket < 4; ++bucket) {
+    std::set<int> servers;
+    for (const Piece& piece : pieces) {
+      if (piece.bucket == bucket) servers.insert(piece.server);
+    }
+    EXPECT_EQ(servers.size(), 4U) << bucket;
+  }
 }
 
 }  // namespace

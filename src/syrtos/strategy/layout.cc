@@ -59,8 +59,10 @@ size_t bucket_bytes(double latency_s, double bytes_per_s, int ranks, size_t netw
 
 std::vector<Piece> place_on_servers(const Layout& layout, int servers) {
   SYRTOS_CHECK(servers >= 1);
-  constexpr size_t kLine = 16;  // pieces begin on cache lines
+  constexpr size_t kLine = 16;            // pieces begin on cache lines
+  constexpr size_t kLargest = 256 << 10;  // elements
   const size_t fair = (layout.elements() / static_cast<size_t>(servers) + kLine) / kLine * kLine;
+  const size_t most = std::min(fair, kLargest);
   std::vector<size_t> load(static_cast<size_t>(servers));
   std::vector<Piece> pieces;
   for (size_t b = 0; b < layout.buckets.size(); ++b) {
@@ -73,12 +75,13 @@ std::vector<Piece> place_on_servers(const Layout& layout, int servers) {
                              ? layout.tensors[static_cast<size_t>(t) + 1].offset
                              : bucket_end;
       for (size_t at = tensor.offset; at < end;) {
-        const size_t count = std::min(fair, end - at);
+        const size_t count = std::min(most, end - at);
         const auto least = std::min_element(load.begin(), load.end());
         *least += count;
         const auto server = static_cast<int>(least - load.begin());
         Piece* last = pieces.empty() ? nullptr : &pieces.back();
-        if (last != nullptr && last->bucket == static_cast<int>(b) && last->server == server) {
+        if (last != nullptr && last->bucket == static_cast<int>(b) && last->server == server &&
+            last->count + count <= kLargest) {
           last->count += count;
         } else {
           pieces.push_back({static_cast<int>(b), at, count, server});
