@@ -31,6 +31,7 @@ BATCH = 42
 LINE = 125e6  # bytes per second
 SERVER_HOSTS = 2  # beside those of the workers
 EPOCH_S = 4.0  # of a run, without its start and end
+WARM_UP = 3  # steps: memory is touched, connections open up
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,7 +152,7 @@ def train(network, way, workers, args, directory):
 
 def train_steps(network, way, workers, steps, args, directory, replay=True, threads=0):
     """Seconds of a step, of the slowest worker: without barriers some are ahead."""
-    steps = max(steps, 4)
+    steps = max(steps, 4) + WARM_UP
     if way.sync.startswith("local"):
         steps = max(32, (steps + 7) // 8 * 8)
     samples = steps * BATCH * (1 if way.sync == "split" else workers)
@@ -180,7 +181,7 @@ def train_steps(network, way, workers, steps, args, directory, replay=True, thre
 
 def steady_step(records):
     """Seconds from one step's start to the next one's, once the first quarter has gone by."""
-    first, last = records[max(1, len(records) // 4)], records[-1]
+    first, last = records[max(WARM_UP, len(records) // 4)], records[-1]
     return ((float(last["start"]) - float(first["start"]))
             / (int(last["step"]) - int(first["step"])))
 

@@ -23,7 +23,7 @@ inline Layout toy_layout(const std::vector<size_t>& tensors, size_t bucket_bytes
   return layout;
 }
 
-class ToyReplica final : public Replica {
+class ToyReplica : public Replica {
  public:
   /// `worker`: whose goal it has. Without `data` it has sizes only.
   ToyReplica(Layout layout, const optim::OptimizerOptions& optimizer, int worker, bool data = true)

@@ -1,12 +1,13 @@
 #include "syrtos/base/child.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <csignal>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
@@ -29,6 +30,8 @@ int become(char* const* arguments, const Streams& streams, const std::string& di
       dup2(streams.error, STDERR_FILENO) < 0) {
     return errno;
   }
+  // One that was there already would be closed.
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) fcntl(stream, F_SETFD, 0);
   if (!directory.empty() && chdir(directory.c_str()) != 0) return errno;
   // Signals as a fresh program expects them.
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_DFL);
@@ -65,7 +68,7 @@ pid_t spawn(const std::vector<std::string>& words, const Streams& streams,
   }
   if (error == 0) return id;
   if (id > 0) waitpid(id, nullptr, 0);
-  if (error == ENOENT) {
+  if (error == ENOENT && words[0].find('/') == std::string::npos) {
     fail_run("expected the program '{}', found none in PATH; install it", words[0]);
   }
   fail_run("cannot start '{}': {}", words[0], std::strerror(error));
@@ -91,7 +94,7 @@ Child::~Child() {
 }
 
 void Child::signal(int number) const {
-  if (!ending_) kill(-id_, number);
+  if (id_ > 0 && !ending_) kill(-id_, number);
 }
 
 std::optional<Ending> Child::ended() {

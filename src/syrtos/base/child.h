@@ -26,7 +26,8 @@ struct Streams {
 };
 
 /// A program in a process group of its own. Nothing of the group is left when this goes out of
-/// scope; the program itself also ends when this process, or the thread that made it, is killed.
+/// scope; the program itself also ends when this process is killed, and with the thread that made
+/// it.
 class Child {
  public:
   /// `arguments`: the program, looked up in PATH, and what it is told. `directory`: where it runs;

@@ -310,8 +310,8 @@ Batch Loader::next() {
 }
 
 bool Loader::ready(int64_t samples) {
-  const std::lock_guard lock(mutex_);
-  if (failure_ || ring_.empty()) return false;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || failure_ || ring_.empty()) return false;
   const Slot& slot = *ring_.front();
   return slot.done == slot.chunks && slot.slice.count == samples;
 }

@@ -71,7 +71,7 @@ class Loader {
   /// the others; epochs follow each other without end. Blocks; throws RunError when a sample cannot
   /// be read.
   Batch next();
-  /// next() would return so many samples at once.
+  /// next() would return so many samples, or throw, at once. For the thread that calls next().
   bool ready(int64_t samples);
 
   LoaderStats take_stats();

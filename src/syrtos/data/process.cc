@@ -61,7 +61,8 @@ std::string last_lines(const std::string& output) {
     at = end + 1;
   }
   if (lines.size() > kLines) lines.erase(lines.begin(), lines.end() - kLines);
-  return lines.empty() ? "it printed nothing" : fmt::format("{}", fmt::join(lines, " | "));
+  return lines.empty() ? "it printed nothing"
+                       : fmt::format("its last words: {}", fmt::join(lines, " | "));
 }
 
 }  // namespace
@@ -81,7 +82,7 @@ std::string run_command(const Command& command, const std::function<bool()>& sho
   for (bool open = true; open;) {
     if (should_stop && should_stop()) fail_run("'{}' was stopped", shown);
     if (Clock::now() > deadline) {
-      fail_run("'{}' did not end within {}; its last words: {}", shown,
+      fail_run("'{}' did not end within {}; {}", shown,
                format_duration(std::chrono::duration<double>(command.deadline).count()),
                last_lines(output.last()));
     }
@@ -100,7 +101,7 @@ std::string run_command(const Command& command, const std::function<bool()>& sho
   }
   output.drain();
   if (const Ending ending = *child.ended(); !ending.good()) {
-    fail_run("'{}' {}; its last words: {}", shown, ending.text(), last_lines(output.last()));
+    fail_run("'{}' {}; {}", shown, ending.text(), last_lines(output.last()));
   }
   return output.last();
 }

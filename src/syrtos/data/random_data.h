@@ -7,8 +7,9 @@ namespace syrtos::data {
 /// Samples and labels made of random numbers, for measuring and trying out. A sample depends on the
 /// seed and its index alone. Values have mean 0 and deviation 1.
 ///
-/// All samples are pieces of one long row of numbers, each from a place of its own: reading one
-/// costs nothing, so that what is measured with them is not the making of random numbers.
+/// All samples are pieces of one long row of numbers, so that reading one costs nothing and what is
+/// measured with them is not the making of random numbers. Their places overlap and, of many,
+/// repeat, with other labels: there is nothing to be learnt from them.
 class RandomDataset : public Dataset {
  public:
   /// `shape` is [channels, height, width].

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "syrtos/base/statistics.h"
-#include "syrtos/planner/probe.h"
+#include "syrtos/planner/network_prober.h"
 #include "syrtos/world/started.h"
 
 namespace syrtos::planner {
@@ -20,18 +20,19 @@ Task<> keep(Task<Figure> task, Figure& figure) { figure = co_await task; }
 
 }  // namespace
 
-Rank Probe::peer_in(const Meeting& meeting) const {
+Rank NetworkProber::peer_in(const Meeting& meeting) const {
   return meeting.centre == world_.rank() ? meeting.partners.front() : meeting.centre;
 }
 
-Task<Figure> Probe::latency_of(const Meeting& meeting) {
+Task<Figure> NetworkProber::latency_of(const Meeting& meeting) {
   return ping_pong(world_, peer_in(meeting), tag(kSmall));
 }
 
-Task<> Probe::measure_latency() {
+Task<> NetworkProber::measure_latency() {
   const std::vector<Turn> turns =
       turns_of(pairs_in_ring(world_.size(), kLatencyPartners), 2 * kMostTurns);
-  const Figures figures = co_await take_turns(turns, "measuring latency", &Probe::latency_of);
+  const Figures figures =
+      co_await take_turns(turns, "measuring latency", &NetworkProber::latency_of);
   const std::vector<double> found = latencies(turns, figures);
   for (size_t rank = 0; rank < hosts(); ++rank) {
     profile(rank).latency = found[rank];
@@ -39,7 +40,7 @@ Task<> Probe::measure_latency() {
   }
 }
 
-double Probe::typical_spread(const std::vector<Figure>& figures) {
+double NetworkProber::typical_spread(const std::vector<Figure>& figures) {
   std::vector<double> spreads;
   for (const Figure& figure : figures) {
     if (figure.value > 0) spreads.push_back(figure.spread);
@@ -47,7 +48,7 @@ double Probe::typical_spread(const std::vector<Figure>& figures) {
   return median(std::move(spreads));
 }
 
-Task<Figure> Probe::exchange_of(const Meeting& meeting) {
+Task<Figure> NetworkProber::exchange_of(const Meeting& meeting) {
   const Rank peer = peer_in(meeting);
   const size_t bytes = co_await agree_on_bytes(world_, peer, tag(kSmall));
   std::vector<Stream> streams = {Stream{peer, bytes}};
@@ -57,14 +58,14 @@ Task<Figure> Probe::exchange_of(const Meeting& meeting) {
   co_return figure;
 }
 
-Stream Probe::stream_with(Rank peer, int beside) const {
+Stream NetworkProber::stream_with(Rank peer, int beside) const {
   const auto bandwidth = [&](Rank rank) {
     return result_.cluster.hosts[static_cast<size_t>(rank)].bandwidth;
   };
   return {peer, message_bytes(std::min(bandwidth(peer), bandwidth(world_.rank())) / beside)};
 }
 
-Task<Figure> Probe::exchange_with_all(const Meeting& meeting) {
+Task<Figure> NetworkProber::exchange_with_all(const Meeting& meeting) {
   std::vector<Stream> streams;
   if (meeting.centre != world_.rank()) {
     streams.push_back(stream_with(meeting.centre, kFanPartners));
@@ -76,13 +77,13 @@ Task<Figure> Probe::exchange_with_all(const Meeting& meeting) {
   return stream(world_, std::move(streams), std::move(back), tag(kLarge), times_.fan);
 }
 
-void Probe::note_bandwidths(const std::vector<double>& found) {
+void NetworkProber::note_bandwidths(const std::vector<double>& found) {
   for (size_t rank = 0; rank < hosts(); ++rank) profile(rank).bandwidth = found[rank];
 }
 
-Task<> Probe::measure_bandwidth() {
+Task<> NetworkProber::measure_bandwidth() {
   const Figures of_pairs =
-      co_await take_turns(pairs_, "measuring bandwidth of pairs", &Probe::exchange_of);
+      co_await take_turns(pairs_, "measuring bandwidth of pairs", &NetworkProber::exchange_of);
   std::vector<double> found = bandwidths(pairs_, of_pairs, {}, 1);
   note_bandwidths(found);
   std::vector<double> spreads;
@@ -93,11 +94,11 @@ Task<> Probe::measure_bandwidth() {
   if (hosts() < 3 || group_.hosts() == 1) co_return;
   const std::vector<Turn> turns = turns_of(fans(found, kFanPartners), kMostTurns);
   const Figures of_fans = co_await take_turns(turns, "measuring bandwidth with several partners",
-                                              &Probe::exchange_with_all);
+                                              &NetworkProber::exchange_with_all);
   note_bandwidths(bandwidths(turns, of_fans, std::move(found), kClearly));
 }
 
-Task<Figure> Probe::go_around() {
+Task<Figure> NetworkProber::go_around() {
   const Rank right = (world_.rank() + 1) % world_.size();
   const Rank left = (world_.rank() + world_.size() - 1) % world_.size();
   std::vector<Stream> out = {stream_with(right)};
@@ -105,7 +106,7 @@ Task<Figure> Probe::go_around() {
   return stream(world_, std::move(out), std::move(in), tag(kLarge), times_.ring);
 }
 
-Task<> Probe::measure_ring() {
+Task<> NetworkProber::measure_ring() {
   co_await step("measuring all hosts at once");
   const world::Traffic before = world_.traffic();
   const double cores_before = options_.core_seconds();
@@ -127,7 +128,7 @@ Task<> Probe::measure_ring() {
   if (hosts() > 2 && ring < kDisturbed * result_.ring_alone) result_.cluster.all_at_once = ring;
 }
 
-Task<> Probe::measure_ring_and_computing() {
+Task<> NetworkProber::measure_ring_and_computing() {
   co_await step("measuring all hosts at once while they compute");
   Figure bytes;
   Figure computing;

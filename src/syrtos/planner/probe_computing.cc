@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "syrtos/base/statistics.h"
-#include "syrtos/planner/probe.h"
+#include "syrtos/planner/network_prober.h"
 #include "syrtos/planner/probe_work.h"
 
 namespace syrtos::planner {
@@ -17,7 +17,7 @@ constexpr int kMostDoublings = 20;  // of what is found to be too short
 
 }  // namespace
 
-Task<double> Probe::piece() {
+Task<double> NetworkProber::piece() {
   const int64_t repeats = repeats_;
   std::function<void()> work = [repeats] { compute_piece(repeats); };
   const double begin = world_.now();
@@ -25,7 +25,7 @@ Task<double> Probe::piece() {
   co_return world_.now() - begin;
 }
 
-Task<Figure> Probe::compute_for(double seconds, double part) {
+Task<Figure> NetworkProber::compute_for(double seconds, double part) {
   std::vector<double> pieces;
   const double until = world_.now() + seconds;
   while (pieces.size() < kLeastPieces || world_.now() < until) {
@@ -36,9 +36,11 @@ Task<Figure> Probe::compute_for(double seconds, double part) {
   co_return Figure{percentile(pieces, part), relative_spread(pieces)};
 }
 
-Task<Figure> Probe::compute_alone(const Meeting&) { return compute_for(times_.computing, kQuick); }
+Task<Figure> NetworkProber::compute_alone(const Meeting&) {
+  return compute_for(times_.computing, kQuick);
+}
 
-Task<> Probe::agree_on_piece() {
+Task<> NetworkProber::agree_on_piece() {
   double seconds = 0;
   for (int i = 0; world_.rank() == 0 && i < kMostDoublings && seconds < kPiece / 2; ++i) {
     repeats_ *= 2;
@@ -53,11 +55,12 @@ Task<> Probe::agree_on_piece() {
   repeats_ = static_cast<int64_t>(all[0][0]);
 }
 
-Task<> Probe::measure_computing() {
+Task<> NetworkProber::measure_computing() {
   co_await step("measuring computing");
   co_await agree_on_piece();
   const std::vector<Turn> turns = turns_of(everybody_alone(world_.size()), kMostTurns);
-  const Figures alone = co_await take_turns(turns, "measuring computing", &Probe::compute_alone);
+  const Figures alone =
+      co_await take_turns(turns, "measuring computing", &NetworkProber::compute_alone);
   co_await step("measuring computing on all hosts");
   const Figure mine = co_await compute_for(times_.ring, 0.5);
   std::vector<Figure> figures = {mine};

@@ -9,7 +9,7 @@
 #include "syrtos/base/statistics.h"
 #include "syrtos/collective/bytes.h"
 #include "syrtos/collective/collective.h"
-#include "syrtos/planner/probe.h"
+#include "syrtos/planner/network_prober.h"
 #include "syrtos/world/started.h"
 
 namespace syrtos::planner {
@@ -24,7 +24,7 @@ constexpr double kDeadline = 60;  // nobody waits longer for a turn to end
 
 }  // namespace
 
-Probe::Times Probe::times_of(double all, size_t pairs, int hosts) {
+NetworkProber::Times NetworkProber::times_of(double all, size_t pairs, int hosts) {
   const auto turns = static_cast<double>(std::min(kMostTurns, pairs));
   const double computing = std::min<double>(kMostTurns, hosts);
   return {.pair = std::max(0.3, std::min(0.12 * all, 0.4 * all / turns)),
@@ -33,7 +33,7 @@ Probe::Times Probe::times_of(double all, size_t pairs, int hosts) {
           .computing = std::max(0.1, std::min(0.03 * all, 0.12 * all / computing))};
 }
 
-Probe::Probe(World& world, NetworkProbeOptions options)
+NetworkProber::NetworkProber(World& world, NetworkProbeOptions options)
     : world_(world),
       options_(std::move(options)),
       group_(Group::all(world)),
@@ -48,7 +48,7 @@ Probe::Probe(World& world, NetworkProbeOptions options)
              std::min<double>(kMostTurns, world.size()) * times_.computing;
 }
 
-Task<NetworkProbe> Probe::run() {
+Task<NetworkProbe> NetworkProber::run() {
   co_await describe_hosts();
   co_await measure_latency();
   co_await measure_computing();
@@ -60,7 +60,7 @@ Task<NetworkProbe> Probe::run() {
   co_return std::move(result_);
 }
 
-Task<std::vector<std::vector<double>>> Probe::share(std::vector<double> mine) {
+Task<std::vector<std::vector<double>>> NetworkProber::share(std::vector<double> mine) {
   Bytes bytes(mine.size() * sizeof(double));
   if (!mine.empty()) std::memcpy(bytes.data(), mine.data(), bytes.size());
   const std::vector<Bytes> all =
@@ -73,7 +73,7 @@ Task<std::vector<std::vector<double>>> Probe::share(std::vector<double> mine) {
   co_return values;
 }
 
-Task<Figures> Probe::share_figures(std::vector<Figure> mine) {
+Task<Figures> NetworkProber::share_figures(std::vector<Figure> mine) {
   std::vector<double> flat;
   for (const Figure& figure : mine) flat.insert(flat.end(), {figure.value, figure.spread});
   const std::vector<std::vector<double>> all = co_await share(std::move(flat));
@@ -86,15 +86,15 @@ Task<Figures> Probe::share_figures(std::vector<Figure> mine) {
   co_return figures;
 }
 
-Task<> Probe::step(const std::string& doing) {
+Task<> NetworkProber::step(const std::string& doing) {
   if (options_.progress) {
     options_.progress(doing, std::min(0.99, (world_.now() - start_) / planned_));
   }
   co_await collective::barrier(world_, group_, tag(kBarrier));
 }
 
-Task<Figures> Probe::take_turns(const std::vector<Turn>& turns, std::string doing,
-                                Measure measure) {
+Task<Figures> NetworkProber::take_turns(const std::vector<Turn>& turns, std::string doing,
+                                        Measure measure) {
   std::vector<Figure> mine(turns.size());
   for (size_t turn = 0; turn < turns.size(); ++turn) {
     co_await step(doing);
@@ -106,7 +106,7 @@ Task<Figures> Probe::take_turns(const std::vector<Turn>& turns, std::string doin
   co_return figures;
 }
 
-Task<> Probe::describe_hosts() {
+Task<> NetworkProber::describe_hosts() {
   std::vector<double> mine = {options_.cores, options_.memory};
   const std::vector<std::vector<double>> all = co_await share(std::move(mine));
   for (size_t rank = 0; rank < hosts(); ++rank) {
@@ -118,7 +118,7 @@ Task<> Probe::describe_hosts() {
   }
 }
 
-void Probe::become_one_host() {
+void NetworkProber::become_one_host() {
   HostProfile host = result_.cluster.hosts[0];
   const HostProfile assumed;
   std::vector<double> latency;
@@ -136,7 +136,7 @@ void Probe::become_one_host() {
 
 namespace {
 
-Task<> measure(Probe& probe, NetworkProbe& result, bool& done) {
+Task<> measure(NetworkProber& probe, NetworkProbe& result, bool& done) {
   result = co_await probe.run();
   done = true;
 }
@@ -162,7 +162,7 @@ double process_core_seconds() {
 
 Task<NetworkProbe> probe_network(World& world, NetworkProbeOptions options) {
   const std::function<bool()> should_stop = options.should_stop;
-  Probe probe(world, std::move(options));
+  NetworkProber probe(world, std::move(options));
   NetworkProbe result;
   bool done = false;
   std::vector<world::Started> both;

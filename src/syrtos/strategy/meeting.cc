@@ -10,6 +10,7 @@ using world::Started;
 
 namespace {
 
+/// Takes two items, as texts do.
 Tag tag_of(uint32_t round) { return {world::Purpose::control, 110, round}; }
 
 }  // namespace

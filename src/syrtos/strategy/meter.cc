@@ -40,11 +40,14 @@ Meter::Doing::Doing(Meter& meter, Part part) : meter_(meter), part_(part) {
 Meter::Doing::~Doing() {
   meter_.tick();
   flush();
+  const bool was_first = !meter_.computing_.empty() && meter_.computing_.front() == this;
   std::erase(meter_.computing_, this);
   std::erase(meter_.waiting_, this);
   // Forward comes first in a piece that is both.
   if (meter_.doing_track_ != nullptr && began_ > 0) {
     const int64_t now = trace::now();
+    // What stood in line begins only now.
+    if (was_first && !meter_.computing_.empty()) meter_.computing_.front()->began_ = now;
     const auto record = [&](Part part, int64_t from, int64_t to) {
       const trace::Name name = meter_.part_names_[static_cast<size_t>(part)];
       if (to > from) meter_.doing_track_->span(name, from, to);

@@ -16,11 +16,6 @@ Task<> add_up(World& world, const collective::Group& workers, Floats sums, int64
   co_await collective::all_reduce(world, workers, sums, exchange);
 }
 
-Task<> compute(World& world, Replica& replica, size_t stage) {
-  co_await world.compute(replica.stages()[stage].seconds,
-                         [&replica, stage] { replica.run(stage); });
-}
-
 bool can_follow(const Stage& before, const Stage& stage, const Arrivals& arrivals) {
   return before.sums.empty() && std::all_of(stage.needs.begin(), stage.needs.end(),
                                             [&](int bucket) { return arrivals.here(bucket); });
@@ -30,7 +25,8 @@ bool can_follow(const Stage& before, const Stage& stage, const Arrivals& arrival
 
 Task<> run_stage(World& world, Replica& replica, Meter& meter, size_t stage) {
   Meter::Doing computes(meter, Part::backward);
-  co_await compute(world, replica, stage);
+  co_await world.compute(replica.stages()[stage].seconds,
+                         [&replica, stage] { replica.run(stage); });
   computes.divide(replica.forward_share(stage));
 }
 
@@ -38,21 +34,18 @@ Task<> run_pass(World& world, const collective::Group& workers, Replica& replica
                 Arrivals& arrivals, Meter& meter, int64_t step,
                 std::function<void(int bucket)> finished) {
   const std::vector<Stage>& stages = replica.stages();
-  world::Started next;
+  world::Started running;
+  world::Started next;  // is dropped first when the pass is given up
   for (size_t i = 0; i < stages.size(); ++i) {
     for (const int bucket : stages[i].needs) co_await arrivals.wait(bucket);
-    {
-      Meter::Doing computes(meter, Part::backward);
-      const world::Started stage =
-          next.valid() ? std::move(next) : world::Started(world, compute(world, replica, i));
-      // It computes: one that waits behind it begins without anybody being woken in between.
-      if (!stage.done() && i + 1 < stages.size() &&
-          can_follow(stages[i], stages[i + 1], arrivals)) {
-        next = world::Started(world, compute(world, replica, i + 1));
-      }
-      co_await stage.join();
-      computes.divide(replica.forward_share(i));
+    running =
+        next.valid() ? std::move(next) : world::Started(world, run_stage(world, replica, meter, i));
+    // It computes: one that waits behind it begins without anybody being woken in between.
+    if (!running.done() && i + 1 < stages.size() &&
+        can_follow(stages[i], stages[i + 1], arrivals)) {
+      next = world::Started(world, run_stage(world, replica, meter, i + 1));
     }
+    co_await running.join();
     if (workers.size() > 1 && !stages[i].sums.empty()) {
       const Meter::Doing waits(meter, Part::network);
       for (const Floats& sums : stages[i].sums) co_await add_up(world, workers, sums, step);

@@ -31,7 +31,8 @@ class Replica {
   /// Of the pass that comes next.
   virtual const std::vector<Stage>& stages() const = 0;
   virtual void run(size_t stage) = 0;
-  /// Of the time that this stage took when it ran last: the share before the loss was known.
+  /// May be asked while the next stage runs. Of the time that this stage took when it ran last: the
+  /// share before the loss was known.
   virtual double forward_share(size_t stage) const {
     return stages()[stage].finishes.empty() ? 1 : 0;
   }

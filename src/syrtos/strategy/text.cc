@@ -43,7 +43,10 @@ Task<std::string> receive_text(World& world, Rank from, Tag tag, bool patient) {
   } else {
     co_await world.recv(from, tag, target);
   }
-  if (size > kLongest) fail_run("{} brings a text of {} bytes", world.name(from), size);
+  if (size > kLongest) {
+    fail_run("expected a text of at most {} bytes from {}, found one of {}", kLongest,
+             world.name(from), size);
+  }
   std::string text(size, ' ');
   co_await world.recv(from, next_item(tag), Target{text.data(), text.size()});
   co_return text;

@@ -23,6 +23,7 @@ constexpr double kEvery = 1;            // seconds
 constexpr double kShareOfTime = 0.002;  // that writing may take
 constexpr size_t kMostRecords = 240;    // of a worker
 
+/// Takes two items, as texts do.
 world::Tag tag_of(uint32_t round) { return {world::Purpose::news, 0, round}; }
 
 fs::path live_file(const RunDirectory& directory) { return directory.path() / "live.json"; }

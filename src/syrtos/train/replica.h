@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "syrtos/base/clock.h"
 #include "syrtos/graph/stages.h"
 #include "syrtos/optim/clip.h"
 #include "syrtos/strategy/compute_times.h"
@@ -57,8 +58,7 @@ class NetworkReplica final : public strategy::Replica {
     std::vector<graph::PhaseTimes> replayed;  ///< of each, when they are not computed
   };
   const Plan& plan(NetworkProgram& program);
-  /// Replays so many seconds.
-  void pass(double seconds);
+  void sleep_through(double seconds);
 
   Network& network_;
   optim::Optimizer& optimizer_;
@@ -73,7 +73,8 @@ class NetworkReplica final : public strategy::Replica {
   std::vector<graph::PhaseTimes> times_;  // of the pass's stages
   OperatorProfile profile_;
   std::optional<strategy::ComputeTimes> replay_;
-  double late_s_ = 0;  // the last replay ended so much too late: the next one is shorter by that
+  double late_s_ = 0;  // so much too late the last sleep ended
+  Clock::time_point slept_until_;
 };
 
 }  // namespace syrtos::train

@@ -254,9 +254,9 @@ void Peer::lose(const std::string& why) {
 
 void Peer::beat(double now, double lost_after, double grace) {
   if (lost()) return;
-  // Over a slow link a part of a frame may have come, for which nobody was woken.
+  // A part of a frame may have come, for which nobody was woken.
   for (Connection& connection : connections_) {
-    if (!heard_ && !lost()) connection.look();
+    if (!lost()) connection.look();
   }
   if (lost()) return;
   heard_at_ = heard_ ? now : heard_at_ + grace;

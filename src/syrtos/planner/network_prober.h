@@ -15,9 +15,9 @@ using world::Task;
 using world::World;
 
 /// probe_network() at work on one rank; all ranks go through the same steps.
-class Probe {
+class NetworkProber {
  public:
-  Probe(World& world, NetworkProbeOptions options);
+  NetworkProber(World& world, NetworkProbeOptions options);
   Task<NetworkProbe> run();
 
  private:
@@ -43,7 +43,7 @@ class Probe {
   /// Nobody begins before all have come.
   Task<> step(const std::string& doing);
   /// One turn after the other; what this rank measured in each.
-  using Measure = Task<Figure> (Probe::*)(const Meeting&);
+  using Measure = Task<Figure> (NetworkProber::*)(const Meeting&);
   Task<Figures> take_turns(const std::vector<Turn>& turns, std::string doing, Measure measure);
   Task<> describe_hosts();
   /// What passed between the ranks went through the memory of their host, which they share.
