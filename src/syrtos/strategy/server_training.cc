@@ -15,6 +15,14 @@ using world::Source;
 using world::Started;
 using world::Target;
 
+namespace {
+
+/// Pieces of one worker and one server. Links do not serve all workers alike: one that is far ahead
+/// fills the server's link with what must wait for the others, and the answers begin late.
+constexpr size_t kMostUnderway = 4;
+
+}  // namespace
+
 ServerTraining::ServerTraining(World& world, const Team& team, const Options& options,
                                const optim::OptimizerOptions& optimizer, Replica& replica)
     : Strategy(world),
@@ -36,8 +44,20 @@ ServerTraining::ServerTraining(World& world, const Team& team, const Options& op
                                                                   1);
   }
   SYRTOS_CHECK(lanes_.size() <= 65536, "{} pieces", lanes_.size());
+  if (options.sync.in_step() && options.permits == 0) follow_each_other();
   if (team.servers == 0) {
     own_.emplace(world, team, options, optimizer, replica.layout(), servers_, world.rank());
+  }
+}
+
+/// In the order of their numbers, whichever order their gradients come in: then no two workers can
+/// wait for each other.
+void ServerTraining::follow_each_other() {
+  std::vector<std::vector<int>> of_server(static_cast<size_t>(servers_));
+  for (size_t id = 0; id < lanes_.size(); ++id) {
+    std::vector<int>& before = of_server[static_cast<size_t>(lanes_[id].piece.server)];
+    if (before.size() >= kMostUnderway) lanes_[id].after = before[before.size() - kMostUnderway];
+    before.push_back(static_cast<int>(id));
   }
 }
 
@@ -110,6 +130,7 @@ Task<int64_t> ServerTraining::step(const StepInfo& info) {
 
 Task<> ServerTraining::pass(const StepInfo& info, int64_t& taken) {
   const Over over = std::make_shared<Event>(world_);
+  for (Lane& lane : lanes_) lane.heard = std::make_shared<Event>(world_);
   co_await run_pass(world_, workers_, replica_, arrivals_, meter_, info.step,
                     [&](int bucket) { arrivals_.start(bucket, bring(bucket, info, over)); });
   over->set();
@@ -141,13 +162,22 @@ Task<> ServerTraining::exchange(int id, StepInfo info, Over over) {
   Lane& lane = lanes_[static_cast<size_t>(id)];
   const uint32_t round = lane.round++;
   const Piece& piece = lane.piece;
+  const std::shared_ptr<Event> heard = lane.heard;
+  if (lane.after >= 0) {
+    const std::shared_ptr<Event> before = lanes_[static_cast<size_t>(lane.after)].heard;
+    co_await before->wait();
+  }
   {
     const Meter::Crossing crossing(meter_, piece.bucket);
     co_await push(id, info, round);
+    // With permits nothing is said before this worker can receive.
+    if (options_.permits == 0) co_await hear(id, round);
   }
+  heard->set();
   co_await over->wait();
   {
     const Meter::Crossing crossing(meter_, piece.bucket);
+    if (options_.permits > 0) co_await hear(id, round);
     co_await pull(id, round, false);
   }
   if (options_.update == UpdateAt::worker && info.clip > 0) co_return;
@@ -194,7 +224,7 @@ Task<> ServerTraining::push(int id, const StepInfo& info, uint32_t round) {
   co_await world_.send(server, push_tag(id, round), source, priority);
 }
 
-Task<> ServerTraining::pull(int id, uint32_t round, bool exact) {
+Task<> ServerTraining::hear(int id, uint32_t round) {
   Lane& lane = lanes_[static_cast<size_t>(id)];
   const Piece& piece = lane.piece;
   const Rank server = server_of(piece);
@@ -208,13 +238,17 @@ Task<> ServerTraining::pull(int id, uint32_t round, bool exact) {
   lane.late = header.late != 0;
   // It waited at the end of the way, but only how long counts.
   meter_.waited_for_others({world_.now() - header.waited_s, world_.now()});
+}
+
+Task<> ServerTraining::pull(int id, uint32_t round, bool exact) {
+  const Piece& piece = lanes_[static_cast<size_t>(id)].piece;
   const Floats arena =
       options_.update == UpdateAt::server ? replica_.weights() : replica_.gradients();
   const Floats to = part(arena, piece.first, piece.count);
   const bool packed = options_.wire.kind == Wire::Kind::bf16 && !exact;
   const Target target{to.data, piece.count * (packed ? 2 : sizeof(float)),
                       packed ? Landing::widen : Landing::store};
-  co_await world_.recv(server, pull_tag(id, round), target);
+  co_await world_.recv(server_of(piece), pull_tag(id, round), target);
 }
 
 /// The weights as they are now, without a gradient.
@@ -226,6 +260,7 @@ Task<> ServerTraining::refresh(int id) {
   header.step = agreements_;
   co_await world_.send(server_of(lane.piece), header_tag(id, round),
                        Source{&header, sizeof(header)});
+  co_await hear(id, round);
   co_await pull(id, round, true);
 }
 

@@ -19,7 +19,9 @@ namespace syrtos::strategy {
 ///     for each bucket whose gradient is final now, start exchange(piece) for each of its pieces
 ///
 ///   exchange(piece):
+///     where workers take steps together: wait until the fourth piece before it was answered
 ///     push the gradient to the piece's server
+///     hear that it was taken
 ///     when the pass is over, which still reads the weights: pull the new ones
 ///     (--update worker: pull the mean gradient and update)
 class ServerTraining final : public Strategy {
@@ -45,8 +47,10 @@ class ServerTraining final : public Strategy {
   struct Lane {
     Piece piece;
     uint32_t round = 0;
-    int64_t version = 0;  ///< of the weights that came last
-    bool late = false;    ///< the gradient before them did not count
+    int64_t version = 0;                  ///< of the weights that came last
+    bool late = false;                    ///< the gradient before them did not count
+    int after = -1;                       ///< goes when this one was answered; -1: at once
+    std::shared_ptr<world::Event> heard;  ///< the answer to this step's gradient
     std::optional<Residue> residue;
     std::vector<uint16_t> packed;
   };
@@ -60,6 +64,7 @@ class ServerTraining final : public Strategy {
   static Task<> watch(Race& race, world::Started& server);
   Task<> beside_server(Task<> task);
 
+  void follow_each_other();
   Task<> start();
   Task<> pass(const StepInfo& info, int64_t& taken);
   Task<> rest();
@@ -69,6 +74,7 @@ class ServerTraining final : public Strategy {
   Task<> bring(int bucket, StepInfo info, Over over);
   Task<> exchange(int id, StepInfo info, Over over);
   Task<> push(int id, const StepInfo& info, uint32_t round);
+  Task<> hear(int id, uint32_t round);
   Task<> pull(int id, uint32_t round, bool exact);
   Task<> refresh(int id);
   Task<> send_arenas();
