@@ -330,9 +330,9 @@ Task<> receive_what_is_given_up(World& world) {
   bool thrown = false;
   try {
     co_await expect_values(world, 1, test_tag(1), std::vector<float>(2000, 1));
-  } catch (const Mismatch& error) {
+  } catch (const PeerLost& error) {
     thrown = true;
-    EXPECT_THAT(error.what(), HasSubstr("rank 1 on b gave up control message 1"));
+    EXPECT_THAT(error.what(), HasSubstr("rank 1 on b is lost (it gave the message up)"));
   }
   EXPECT_TRUE(thrown);
   co_await expect_values(world, 1, test_tag(1), std::vector<float>(3, 3));

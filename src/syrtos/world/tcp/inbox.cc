@@ -112,9 +112,8 @@ bool Inbox::withdraw(const FrameHeader& frame) {
     Message& recv = *incoming->recv;
     incoming->recv = nullptr;
     incoming->unwanted = true;
-    recv.fail(std::make_exception_ptr(
-        Mismatch(fmt::format("{} gave up {} while {} received it", world_.name(peer_),
-                             to_string(recv.tag), world_.name(world_.rank())))));
+    // Who leaves a message unfinished fails: it is only not gone yet.
+    recv.fail(world_.peer_lost(recv, "it gave the message up"));
   }
   if (!incoming->unwanted) {
     match(lane);
