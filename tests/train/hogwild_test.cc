@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "syrtos/train/thread_team.h"
-#include "tests/support/temporary.h"
+#include "tests/train/small_job.h"
 
 namespace syrtos::train {
 namespace {
@@ -22,22 +22,15 @@ class Losses : public TrainObserver {
   std::vector<double> train_loss;
 };
 
-class Hogwild : public TemporaryDirectory {
+class Hogwild : public SmallJobs {
  protected:
   Job small_job(const std::string& run, int64_t workers) const {
-    Job job;
-    job.network = "lenet5";
-    job.data = "random";
-    job.samples = 70;
+    Job job = SmallJobs::small_job(run);
     job.batch = 8;
     job.epochs = 3;
-    job.precision = "f32";
-    job.threads = 1;
-    job.learning_rate = 0.01;
     job.workers = workers;
     job.exchange = "shared";
     job.sync = "async";
-    job.run = (directory_ / run).string();
     return job;
   }
 
