@@ -13,7 +13,8 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
 
 find_program(SYRTOS_CCACHE ccache)
 if(SYRTOS_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${SYRTOS_CCACHE}")
+  # Paths are hashed as seen from the checkout: a second clone finds what the first one built.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" "${SYRTOS_CCACHE}")
 endif()
 
 add_compile_options(-Wall -Wextra)
@@ -23,8 +24,6 @@ endif()
 if(SYRTOS_WERROR)
   add_compile_options(-Werror)
 endif()
-# Messages and checks that quote __FILE__ show "syrtos/...", not where it was built.
-add_compile_options("-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/src/=")
 
 # Flags of each variant of a *.isa.cc file; SYRTOS_ISA carries its name.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
