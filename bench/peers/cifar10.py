@@ -40,7 +40,7 @@ def read_sheets(folder):
 
 
 def read_pack(file):
-    """A pack of raw samples; src/syrtos/data/pack.h has the layout."""
+    """A pack of raw samples; src/syrtos/data/pack/pack.h has the layout."""
     data = np.memmap(file, np.uint8, "r")
     directory, samples, blocks, _, payload = struct.unpack_from("<QQQQI", data[-64:])
     if bytes(data[:8]) != b"SYRTOSPK" or bytes(data[-8:]) != b"SYRTOSPK" or payload != 0:

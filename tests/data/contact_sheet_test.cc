@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "syrtos/data/table.h"
+#include "syrtos/data/sets/table.h"
 
 namespace syrtos::data {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "syrtos/data/random_data.h"
-#include "syrtos/data/table.h"
+#include "syrtos/data/sets/random_data.h"
+#include "syrtos/data/sets/table.h"
 
 namespace syrtos::data {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
-#include "syrtos/data/table.h"
+#include "syrtos/data/sets/table.h"
 
 namespace syrtos::data {
 namespace {

@@ -10,8 +10,8 @@
 #include <cstring>
 #include <new>
 
-#include "syrtos/data/loader.h"
-#include "syrtos/data/random_data.h"
+#include "syrtos/data/pipeline/loader.h"
+#include "syrtos/data/sets/random_data.h"
 #include "syrtos/nn/model.h"
 #include "syrtos/ops/onednn/backend.h"
 #include "syrtos/optim/optimizer.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "syrtos/base/error.h"
-#include "syrtos/data/table.h"
+#include "syrtos/data/sets/table.h"
 
 namespace syrtos::train {
 namespace {

@@ -8,9 +8,9 @@
 #include "syrtos/cli/command.h"
 #include "syrtos/cli/data_info.h"
 #include "syrtos/cli/data_progress.h"
-#include "syrtos/data/get.h"
+#include "syrtos/data/fetch/get.h"
 #include "syrtos/data/open.h"
-#include "syrtos/data/resized.h"
+#include "syrtos/data/sets/resized.h"
 
 namespace syrtos::cli {
 

@@ -11,7 +11,7 @@
 #include "syrtos/cli/progress.h"
 #include "syrtos/data/contact_sheet.h"
 #include "syrtos/data/open.h"
-#include "syrtos/data/picture.h"
+#include "syrtos/data/pictures/picture.h"
 #include "syrtos/data/statistics.h"
 
 namespace syrtos::cli {

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string>
 
-#include "syrtos/data/store.h"
+#include "syrtos/data/fetch/store.h"
 
 namespace syrtos::cli {
 

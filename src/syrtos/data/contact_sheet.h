@@ -1,7 +1,7 @@
 #pragma once
 
-#include "syrtos/data/canvas.h"
 #include "syrtos/data/dataset.h"
+#include "syrtos/data/pictures/canvas.h"
 
 namespace syrtos::data {
 

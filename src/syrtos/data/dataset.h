@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "syrtos/data/resize.h"
+#include "syrtos/data/pictures/resize.h"
 #include "syrtos/tensor/dtype.h"
 #include "syrtos/tensor/shape.h"
 

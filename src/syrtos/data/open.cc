@@ -3,14 +3,14 @@
 #include <array>
 
 #include "syrtos/base/error.h"
-#include "syrtos/data/catalogue.h"
-#include "syrtos/data/cifar.h"
-#include "syrtos/data/csv.h"
-#include "syrtos/data/image_folder.h"
-#include "syrtos/data/mnist.h"
-#include "syrtos/data/numpy.h"
-#include "syrtos/data/pack_files.h"
-#include "syrtos/data/picture.h"
+#include "syrtos/data/fetch/catalogue.h"
+#include "syrtos/data/formats/cifar.h"
+#include "syrtos/data/formats/csv.h"
+#include "syrtos/data/formats/image_folder.h"
+#include "syrtos/data/formats/mnist.h"
+#include "syrtos/data/formats/numpy.h"
+#include "syrtos/data/pack/pack_files.h"
+#include "syrtos/data/pictures/picture.h"
 
 namespace syrtos::data {
 

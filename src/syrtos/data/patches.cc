@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "syrtos/base/error.h"
-#include "syrtos/data/transform.h"
+#include "syrtos/data/pipeline/transform.h"
 
 namespace syrtos::data {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "syrtos/data/loader.h"
+#include "syrtos/data/pipeline/loader.h"
 #include "syrtos/train/network.h"
 
 namespace syrtos::train {

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "syrtos/data/loader.h"
+#include "syrtos/data/pipeline/loader.h"
 #include "syrtos/graph/program.h"
 #include "syrtos/nn/model.h"
 #include "syrtos/ops/backend.h"

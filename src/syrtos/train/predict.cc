@@ -4,11 +4,11 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
-#include "syrtos/data/file_bytes.h"
-#include "syrtos/data/fit.h"
+#include "syrtos/data/files/file_bytes.h"
 #include "syrtos/data/open.h"
-#include "syrtos/data/picture.h"
-#include "syrtos/data/resized.h"
+#include "syrtos/data/pictures/picture.h"
+#include "syrtos/data/sets/fit.h"
+#include "syrtos/data/sets/resized.h"
 #include "syrtos/train/resolve.h"
 #include "syrtos/train/run_directory.h"
 

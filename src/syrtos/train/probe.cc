@@ -9,7 +9,7 @@
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
 #include "syrtos/base/statistics.h"
-#include "syrtos/data/random_data.h"
+#include "syrtos/data/sets/random_data.h"
 #include "syrtos/graph/stages.h"
 #include "syrtos/optim/optimizer.h"
 #include "syrtos/train/network.h"

@@ -3,7 +3,7 @@
 #include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
-#include "syrtos/data/loader.h"
+#include "syrtos/data/pipeline/loader.h"
 #include "syrtos/train/resolve.h"
 
 namespace syrtos::train {

@@ -5,10 +5,10 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
-#include "syrtos/data/cache.h"
-#include "syrtos/data/fit.h"
 #include "syrtos/data/open.h"
-#include "syrtos/data/random_data.h"
+#include "syrtos/data/sets/cache.h"
+#include "syrtos/data/sets/fit.h"
+#include "syrtos/data/sets/random_data.h"
 #include "syrtos/data/statistics.h"
 #include "syrtos/train/network.h"
 

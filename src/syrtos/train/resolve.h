@@ -4,9 +4,9 @@
 #include <memory>
 #include <optional>
 
-#include "syrtos/data/augment.h"
-#include "syrtos/data/fit.h"
-#include "syrtos/data/order.h"
+#include "syrtos/data/pipeline/augment.h"
+#include "syrtos/data/pipeline/order.h"
+#include "syrtos/data/sets/fit.h"
 #include "syrtos/ops/backend.h"
 #include "syrtos/strategy/options.h"
 #include "syrtos/train/evaluate.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "syrtos/data/loader.h"
+#include "syrtos/data/pipeline/loader.h"
 #include "syrtos/optim/lookahead.h"
 #include "syrtos/train/board.h"
 #include "syrtos/train/measures.h"

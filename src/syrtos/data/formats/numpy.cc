@@ -1,0 +1,183 @@
+#include "syrtos/data/formats/numpy.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include "syrtos/base/cpu.h"
+#include "syrtos/base/error.h"
+#include "syrtos/data/files/archive.h"
+#include "syrtos/data/files/file_bytes.h"
+#include "syrtos/data/formats/npy.h"
+#include "syrtos/data/sets/split.h"
+#include "syrtos/data/sets/table.h"
+
+namespace syrtos::data {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// An array must fit into memory twice: as it is in the file, and as samples.
+void check_memory(const std::string& name, uint64_t bytes) {
+  const auto memory = static_cast<uint64_t>(cpu_info().memory_bytes);
+  if (bytes <= memory / 2) return;
+  fail_request(
+      "{}: expected at most {} bytes, half of this machine's memory, found {}; use fewer samples, "
+      "or "
+      "pack them as pictures",
+      name, memory / 2, bytes);
+}
+
+/// Names that belong together: training samples and labels, and test samples and labels if any.
+using Names = std::vector<std::string>;
+const std::vector<Names>& known_names() {
+  static const std::vector<Names> table = {
+      {"x_train", "y_train", "x_test", "y_test"},
+      {"X_train", "y_train", "X_test", "y_test"},
+      {"train_x", "train_y", "test_x", "test_y"},
+      {"x", "y"},
+      {"X", "y"},
+  };
+  return table;
+}
+
+const Names* names_in(const fs::path& directory) {
+  for (const Names& names : known_names()) {
+    if (std::all_of(names.begin(), names.end(),
+                    [&](const auto& name) { return is_file(directory / (name + ".npy")); })) {
+      return &names;
+    }
+  }
+  return nullptr;
+}
+
+const Names& names_of(const Members& members, const fs::path& path) {
+  for (const Names& names : known_names()) {
+    if (std::all_of(names.begin(), names.end(),
+                    [&](const auto& name) { return members.contains(name + ".npy"); })) {
+      return names;
+    }
+  }
+  std::string found;
+  for (const auto& [name, bytes] : members) found += (found.empty() ? "" : ", ") + name;
+  fail_request("{}: expected arrays x_train, y_train, x_test and y_test, or x and y, found {}",
+               path.string(), found.empty() ? "none of them" : found);
+}
+
+bool is_known(std::string_view file) {
+  for (const Names& names : known_names()) {
+    for (const std::string& name : names) {
+      if (file == name + ".npy") return true;
+    }
+  }
+  return false;
+}
+
+// Height, width and channels of a sample by the rules in the header.
+DatasetInfo describe(const NpyArray& x, const std::string& name) {
+  DatasetInfo info{.name = name, .dtype = DType::f32, .channels = 1, .height = 1};
+  const std::vector<int64_t>& s = x.shape;
+  if (x.is_bytes() && (s.size() == 3 || s.size() == 4)) {
+    info.dtype = DType::u8;
+    info.height = s[1];
+    info.width = s[2];
+    if (s.size() == 4) info.channels = s[3];
+  } else if (s.size() == 4) {
+    info.height = s[1];
+    info.width = s[2];
+    info.channels = s[3];
+  } else if (s.size() == 2 || s.size() == 3) {
+    info.width = s[1];
+    if (s.size() == 3) info.channels = s[2];
+  } else {
+    fail_request(
+        "{}: expected samples with 2 to 4 axes, [n, length] to [n, height, width, "
+        "channels], found {} axes",
+        x.name, s.size());
+  }
+  return info;
+}
+
+std::vector<uint8_t> values_of(const NpyArray& x, DType dtype) {
+  if (dtype == DType::u8) return {x.values.begin(), x.values.end()};
+  check_memory(x.name, static_cast<uint64_t>(x.elements()) * sizeof(float));
+  const std::vector<float> floats = x.floats();
+  std::vector<uint8_t> bytes(floats.size() * sizeof(float));
+  std::memcpy(bytes.data(), floats.data(), bytes.size());
+  return bytes;
+}
+
+std::vector<int32_t> labels_of(const NpyArray& y, const NpyArray& x) {
+  if (y.elements() != y.rows() || y.rows() != x.rows()) {
+    fail_request("{}: expected {} labels, one for each sample of {}, found {} values in {} rows",
+                 y.name, x.rows(), x.name, y.elements(), y.rows());
+  }
+  return y.labels();
+}
+
+/// All arrays of a data set.
+struct Arrays {
+  NpyArray x;
+  NpyArray y;
+  std::optional<NpyArray> test_x = {};
+  std::optional<NpyArray> test_y = {};
+};
+
+Splits make_splits(const Arrays& arrays, const std::string& name) {
+  DatasetInfo info = describe(arrays.x, name);
+  std::vector<int32_t> labels = labels_of(arrays.y, arrays.x);
+  const int32_t most = *std::max_element(labels.begin(), labels.end());
+  info.classes = numbered_classes(most + 1);
+  auto train = std::make_unique<Table>(info, values_of(arrays.x, info.dtype), std::move(labels));
+  if (!arrays.test_x) return split_every_tenth(std::move(train));
+  const DatasetInfo test_info = describe(*arrays.test_x, name);
+  if (test_info.dtype != info.dtype || !(test_info.shape() == info.shape())) {
+    fail_request("{}: expected samples as in {}, {} of {}, found {} of {}", arrays.test_x->name,
+                 arrays.x.name, to_string(info.dtype), to_string(info.shape()),
+                 to_string(test_info.dtype), to_string(test_info.shape()));
+  }
+  std::vector<int32_t> test_labels = labels_of(*arrays.test_y, *arrays.test_x);
+  const auto wrong = std::max_element(test_labels.begin(), test_labels.end());
+  if (*wrong > most) {
+    fail_request("{}: expected labels from 0 to {}, as in training, found {} for sample {}",
+                 arrays.test_y->name, most, *wrong, wrong - test_labels.begin());
+  }
+  auto test =
+      std::make_unique<Table>(info, values_of(*arrays.test_x, info.dtype), std::move(test_labels));
+  return {std::move(train), std::move(test)};
+}
+
+}  // namespace
+
+bool has_numpy(const fs::path& path) {
+  if (is_file(path)) return path.extension() == ".npz";
+  return names_in(path) != nullptr;
+}
+
+Splits open_numpy(const fs::path& path) {
+  Members members;
+  if (is_file(path)) {
+    members = read_members(path, is_known, static_cast<size_t>(cpu_info().memory_bytes / 2));
+  } else if (const Names* names = names_in(path)) {
+    uint64_t bytes = 0;
+    for (const std::string& name : *names) bytes += fs::file_size(path / (name + ".npy"));
+    check_memory(path.string(), bytes);
+    for (const std::string& name : *names)
+      members[name + ".npy"] = read_bytes(path / (name + ".npy"));
+  }
+  const Names& names = names_of(members, path);
+  const auto array = [&](size_t i) {
+    const std::string file = names[i] + ".npy";
+    return parse_npy(members.at(file), (path / file).string());
+  };
+  Arrays arrays{.x = array(0), .y = array(1)};
+  if (names.size() == 4) {
+    arrays.test_x = array(2);
+    arrays.test_y = array(3);
+  }
+  return make_splits(arrays, path.string());
+}
+
+}  // namespace syrtos::data

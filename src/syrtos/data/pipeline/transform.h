@@ -1,0 +1,46 @@
+#pragma once
+
+#include <vector>
+
+#include "syrtos/data/dataset.h"
+#include "syrtos/data/pipeline/augment.h"
+
+namespace syrtos::data {
+
+/// Turns a stored sample into the network's input: placed, varied, normalised, in the type that the
+/// first layer computes in. Thread-safe; allocates nothing after the first sample of a scratch.
+class Transform {
+ public:
+  /// Samples have the size of `from`, or any size when the augmentation scales windows of them.
+  /// `to` is [channels, height, width].
+  Transform(const DatasetInfo& from, const Shape& to, const Normalization& normalization,
+            const Augment& augment, DType dtype);
+
+  DType dtype() const { return dtype_; }
+  int64_t elements() const { return height_ * width_ * channels_; }
+  size_t bytes() const { return static_cast<size_t>(elements()) * size_of(dtype_); }
+
+  /// For training: varied as the key says.
+  void apply(const Sample& sample, const SampleKey& key, void* to, Scratch& scratch) const;
+  /// For evaluation: as it is, or mirrored, or moved by some pixels.
+  void apply(const Sample& sample, const Placement& placement, void* to, Scratch& scratch) const;
+
+ private:
+  Sample scaled(const Sample& sample, const SampleKey& key, Scratch& scratch) const;
+  const uint8_t* arrange(const Sample& sample, const Placement& placement, Scratch& scratch) const;
+  void put_bytes(const Sample& sample, const Placement& placement, void* to,
+                 Scratch& scratch) const;
+  void put_floats(const Sample& sample, const Placement& placement, void* to) const;
+  void blank(const Placement& placement, void* to) const;
+  void add_noise(const SampleKey& key, void* to) const;
+
+  int64_t channels_;
+  int64_t height_;
+  int64_t width_;
+  Augment augment_;
+  DType dtype_;
+  std::vector<float> scale_;  // of each value of a row
+  std::vector<float> offset_;
+};
+
+}  // namespace syrtos::data

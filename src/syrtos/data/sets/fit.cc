@@ -1,0 +1,46 @@
+#include "syrtos/data/sets/fit.h"
+
+#include <algorithm>
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/format.h"
+#include "syrtos/data/sets/cache.h"
+#include "syrtos/data/sets/resized.h"
+
+namespace syrtos::data {
+
+Fit fit_of(const DatasetInfo& info) { return info.same_size() ? Fit::exact : Fit::centre; }
+
+std::unique_ptr<Dataset> fit(std::unique_ptr<Dataset> of, const FitOptions& options) {
+  const std::vector<std::string> caches = {"auto", "none", "memory", "disk"};
+  if (std::find(caches.begin(), caches.end(), options.cache) == caches.end()) {
+    fail_request("--cache: expected auto, none, memory or disk, found '{}'{}", options.cache,
+                 suggestion(options.cache, caches));
+  }
+  const DatasetInfo& info = of->info();
+  const bool fits = info.height == options.height && info.width == options.width;
+  if (!fits) {
+    if (info.dtype != DType::u8) {
+      fail_request("{}: expected signals of {} values, as the network takes, found {}", info.name,
+                   options.width, info.width);
+    }
+    of = std::make_unique<Resized>(std::move(of), options.height, options.width, fit_of(info));
+  }
+  if (options.cache == "none" || (options.cache == "auto" && fits)) return of;
+  const CachePlace place = options.cache == "memory" ? CachePlace::memory
+                           : options.cache == "disk"
+                               ? CachePlace::disk
+                               : choose_cache(cache_bytes(of->info()), options.free_memory);
+  if (place == CachePlace::disk) {
+    if (options.cache_directory.empty()) {
+      fail_request(
+          "--cache: expected a cache directory for the disk, found none; set HOME or "
+          "XDG_CACHE_HOME, or use --cache memory");
+    }
+    std::error_code ignored;  // Cached says what is wrong with it
+    std::filesystem::create_directories(options.cache_directory, ignored);
+  }
+  return std::make_unique<Cached>(std::move(of), place, options.cache_directory);
+}
+
+}  // namespace syrtos::data

@@ -1,0 +1,57 @@
+#include "syrtos/data/sets/random_data.h"
+
+#include "syrtos/base/philox.h"
+
+namespace syrtos::data {
+
+namespace {
+
+constexpr uint32_t kImages = 0x696d6167;  // purposes of the streams
+constexpr uint32_t kLabels = 0x6c61626c;
+constexpr uint32_t kPlaces = 0x706c6163;
+constexpr uint32_t kMostPlaces = 1 << 16;
+
+// Uniform with mean 0 and variance 1, about what normalised images have.
+float to_value(uint32_t word) {
+  constexpr float kRange = 1.7320508F;
+  return (static_cast<float>(word >> 8) * 0x1p-23F - 1.0F) * kRange;
+}
+
+Philox::Key key_of(uint64_t seed) {
+  return {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)};
+}
+
+}  // namespace
+
+RandomDataset::RandomDataset(int64_t size, const Shape& shape, int64_t classes, uint64_t seed)
+    : seed_(seed) {
+  info_ = {.name = "random",
+           .size = size,
+           .dtype = DType::f32,
+           .channels = shape[0],
+           .height = shape[1],
+           .width = shape[2]};
+  for (int64_t k = 0; k < classes; ++k) info_.classes.push_back(std::to_string(k));
+  numbers_.resize(static_cast<size_t>(shape.elements()) + kMostPlaces);
+  for (size_t i = 0; i < numbers_.size(); i += 4) {
+    const auto words = philox(key_of(seed), {static_cast<uint32_t>(i / 4), 0, 0, kImages});
+    for (size_t k = 0; k < 4 && i + k < numbers_.size(); ++k) numbers_[i + k] = to_value(words[k]);
+  }
+}
+
+int32_t RandomDataset::label(int64_t index) const {
+  const auto word = philox(key_of(seed_), {0, static_cast<uint32_t>(index), 0, kLabels})[0];
+  return static_cast<int32_t>(word % info_.classes.size());
+}
+
+Sample RandomDataset::read(int64_t index, Scratch&) const {
+  const auto word = philox(key_of(seed_), {0, static_cast<uint32_t>(index), 0, kPlaces})[0];
+  return {.values = numbers_.data() + word % kMostPlaces,
+          .dtype = DType::f32,
+          .channels = info_.channels,
+          .height = info_.height,
+          .width = info_.width,
+          .label = label(index)};
+}
+
+}  // namespace syrtos::data

@@ -1,0 +1,90 @@
+#include "syrtos/data/formats/csv.h"
+
+#include <gmock/gmock.h>
+
+#include "syrtos/data/formats/csv_rows.h"
+#include "tests/support/temporary.h"
+
+namespace syrtos::data {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Csv : public TemporaryDirectory {
+ protected:
+  static std::string refused(const std::string& text) {
+    return refusal([&] { parse_csv(text, "f.csv"); });
+  }
+};
+
+TEST_F(Csv, separators_blanks_signs_and_line_ends) {
+  for (const std::string text :
+       {"1,0.5,-2e3\n0,+1,2\n", "1;0.5;-2e3\r\n\r\n0; 1 ;2", "1\t0.5\t-2e3\n0\t1\t2\n",
+        "\xef\xbb\xbf\"1\" , 0.5 , -2e3\n\"0\",1,2\n"}) {
+    const CsvRows rows = parse_csv(text, "f");
+    EXPECT_EQ(rows.width, 2) << text;
+    EXPECT_THAT(rows.values, ElementsAre(0.5F, -2000, 1, 2)) << text;
+    EXPECT_THAT(rows.labels, ElementsAre("1", "0")) << text;
+  }
+}
+
+TEST_F(Csv, column_names_say_where_the_label_is) {
+  EXPECT_THAT(parse_csv("a,b,Class\n1,2,x\n", "f").labels, ElementsAre("x"));
+  EXPECT_THAT(parse_csv("label,0,1\n5,2,3\n", "f").labels, ElementsAre("5"));
+  EXPECT_THAT(parse_csv("a,b,c\nx,2,3\n", "f").labels, ElementsAre("x"));
+  EXPECT_THAT(parse_csv("walk,2,3\nrun,2,3\n", "f").labels, ElementsAre("walk", "run"));
+  EXPECT_THAT(parse_csv("\"a, \"\"b\"\"\",2\n", "f").labels, ElementsAre("a, \"\"b\"\""));
+}
+
+TEST_F(Csv, train_and_test_with_names_as_classes) {
+  write("train.csv", "walk,1,2\nrun,3,4\nwalk,5,6\n");
+  write("test.csv", "run,7,8\n");
+  ASSERT_TRUE(has_csv(directory_));
+  const Splits splits = open_csv(directory_);
+  EXPECT_THAT(splits.train->info().classes, ElementsAre("run", "walk"));
+  EXPECT_EQ(splits.train->info().shape(), Shape({1, 1, 2}));
+  EXPECT_EQ(splits.train->info().dtype, DType::f32);
+  Scratch scratch;
+  EXPECT_EQ(splits.train->label(0), 1);
+  EXPECT_EQ(splits.train->read(2, scratch).floats()[1], 6);
+  EXPECT_EQ(splits.test->label(0), 0);
+  write("test.csv", "run,7,8\nfly,1,2\n");
+  EXPECT_THAT(refusal([&] { open_csv(directory_); }),
+              HasSubstr("test.csv:2: expected a label that is in the training data, found 'fly'"));
+  write("test.csv", "run,7\n");
+  EXPECT_THAT(refusal([&] { open_csv(directory_); }), HasSubstr("test.csv:1: expected 2 numbers"));
+}
+
+TEST_F(Csv, a_single_file_is_split_and_numbers_stay_numbers) {
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += std::to_string(3 * (i % 2)) + "," + std::to_string(i) + "\n";
+  const auto file = write("a.csv", text);
+  ASSERT_TRUE(has_csv(file));
+  const Splits splits = open_csv(file);
+  EXPECT_THAT(splits.train->info().classes, ElementsAre("0", "1", "2", "3"));
+  EXPECT_EQ(splits.train->size(), 18);
+  ASSERT_EQ(splits.test->size(), 2);
+  Scratch scratch;
+  EXPECT_EQ(splits.test->read(0, scratch).floats()[0], 18);
+  EXPECT_EQ(splits.test->label(1), 3);
+}
+
+TEST_F(Csv, mistakes_say_line_and_column) {
+  EXPECT_THAT(refused("1,2,3\n1,2,x\n"),
+              HasSubstr("f.csv:2:5: expected a finite number, found 'x'"));
+  EXPECT_THAT(refused("1,2,3\n1,,3\n"), HasSubstr("f.csv:2:3: expected a finite number, found ''"));
+  EXPECT_THAT(refused("1,2,3\n1,nan,3\n"),
+              HasSubstr("f.csv:2:3: expected a finite number, found 'nan'"));
+  EXPECT_THAT(refused("1,2,3\n1,1e99,3\n"), HasSubstr("found '1e99'"));
+  EXPECT_THAT(refused("1,2,3\n\n1,2\n"),
+              HasSubstr("f.csv:3:3: expected 3 columns, as in the first line, found 2"));
+  EXPECT_THAT(refused("1,2\n,3\n"), HasSubstr("f.csv:2:1: expected a label, found nothing"));
+  EXPECT_THAT(refused("1,2\n\"a,3\n"), HasSubstr("f.csv:2:1: expected a closing quote"));
+  EXPECT_THAT(refused("hello\n"), HasSubstr("f.csv:1:1: expected a label and at least one number"));
+  EXPECT_THAT(refused(""), HasSubstr("f.csv: expected lines of a label and numbers, found none"));
+  EXPECT_THAT(refused("a,b\n"), HasSubstr("found none"));
+}
+
+}  // namespace
+}  // namespace syrtos::data

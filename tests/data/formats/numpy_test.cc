@@ -1,0 +1,152 @@
+#include "syrtos/data/formats/numpy.h"
+
+#include <gmock/gmock.h>
+
+#include <bit>
+
+#include "syrtos/base/cpu.h"
+#include "syrtos/data/formats/npy.h"
+#include "tests/data/seeds.h"
+#include "tests/support/temporary.h"
+
+namespace syrtos::data {
+namespace {
+
+using namespace seeds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Numpy : public TemporaryDirectory {
+ protected:
+  static std::vector<float> floats(const std::string& file) {
+    return parse_npy(bytes_of(file), "n").floats();
+  }
+  static std::string refused(const std::string& file) {
+    return refusal([&] { parse_npy(bytes_of(file), "name").floats(); });
+  }
+  static Files keras() {
+    return {{"x_train.npy", npy("|u1", "(3, 1, 2)", "abcdef")},
+            {"y_train.npy", npy("<i8", "(3, 1)", little(0, 8) + little(2, 8) + little(1, 8))},
+            {"x_test.npy", npy("|u1", "(1, 1, 2)", "gh")},
+            {"y_test.npy", npy("|u1", "(1,)", "\x02")}};
+  }
+  static void expect_keras(const std::filesystem::path& path) {
+    ASSERT_TRUE(has_numpy(path));
+    const Splits splits = open_numpy(path);
+    EXPECT_EQ(splits.train->info().shape(), Shape({1, 1, 2}));
+    EXPECT_EQ(splits.train->info().dtype, DType::u8);
+    EXPECT_THAT(splits.train->info().classes, ElementsAre("0", "1", "2"));
+    Scratch scratch;
+    EXPECT_EQ(splits.train->read(1, scratch).bytes()[1], 'd');
+    EXPECT_EQ(splits.train->label(1), 2);
+    EXPECT_EQ(splits.test->read(0, scratch).bytes()[0], 'g');
+    EXPECT_EQ(splits.test->label(0), 2);
+  }
+};
+
+// A file with holes in it takes no space.
+TEST_F(Numpy, arrays_larger_than_memory_are_refused_before_they_are_read) {
+  for (const auto& [name, bytes] : keras()) write(name, bytes);
+  std::filesystem::resize_file(directory_ / "x_train.npy",
+                               static_cast<uint64_t>(cpu_info().memory_bytes));
+  EXPECT_THAT(refusal([&] { open_numpy(directory_); }),
+              HasSubstr("half of this machine's memory, found"));
+}
+
+TEST_F(Numpy, values_of_every_type_and_byte_order) {
+  EXPECT_THAT(floats(npy("|i1", "(2,)", "\xff\x05")), ElementsAre(-1, 5));
+  EXPECT_THAT(floats(npy("<i2", "(1,)", little(0xfffe, 2))), ElementsAre(-2));
+  EXPECT_THAT(floats(npy(">i4", "(1,)", big(0xfffffffd, 4))), ElementsAre(-3));
+  EXPECT_THAT(floats(npy(">u4", "(1,)", big(0xfffffffd, 4))), ElementsAre(4294967293.0F));
+  EXPECT_THAT(floats(npy("<i8", "(1,)", little(~0ULL, 8))), ElementsAre(-1));
+  EXPECT_THAT(floats(npy("<f4", "(1,)", little(std::bit_cast<uint32_t>(1.5F), 4))),
+              ElementsAre(1.5F));
+  EXPECT_THAT(floats(npy(">f8", "(1,)", big(std::bit_cast<uint64_t>(-0.1), 8))),
+              ElementsAre(-0.1F));
+  // 1, the smallest number above 0, the largest, and -2 in half precision
+  EXPECT_THAT(floats(npy("<f2", "(4,)",
+                         little(0x3c00, 2) + little(1, 2) + little(0x7bff, 2) + little(0xc000, 2))),
+              ElementsAre(1, 0x1p-24F, 65504, -2));
+  for (const int version : {2, 3}) {
+    EXPECT_THAT(floats(npy("|u1", "(2,)", "\x01\x02", version)), ElementsAre(1, 2));
+  }
+}
+
+TEST_F(Numpy, archives_and_directories_as_keras_names_them) {
+  expect_keras(write("a.npz", pack(keras(), Container::stored_zip)));
+  expect_keras(write("b.npz", pack(keras(), Container::zip)));
+  for (const auto& [name, bytes] : keras()) write(name, bytes);
+  expect_keras(directory_);
+}
+
+TEST_F(Numpy, signals_become_f32_and_x_y_is_split) {
+  std::string values;
+  std::string labels;
+  for (uint32_t i = 0; i < 20; ++i) {
+    labels += static_cast<char>(i % 2);
+    for (uint32_t k = 0; k < 6; ++k) values += little(std::bit_cast<uint32_t>(0.5F + 6 * i + k), 4);
+  }
+  write("x.npy", npy("<f4", "(20, 3, 2)", values));
+  write("y.npy", npy("|u1", "(20,)", labels));
+  const Splits splits = open_numpy(directory_);
+  EXPECT_EQ(splits.train->info().shape(), Shape({2, 1, 3}));
+  EXPECT_EQ(splits.train->info().dtype, DType::f32);
+  EXPECT_EQ(splits.train->size(), 18);
+  ASSERT_EQ(splits.test->size(), 2);
+  Scratch scratch;
+  EXPECT_EQ(splits.test->read(0, scratch).floats()[5], 0.5F + 18 * 6 + 5);
+  EXPECT_EQ(splits.test->label(1), 1);
+}
+
+TEST_F(Numpy, wrong_files_say_what_and_where) {
+  EXPECT_THAT(refused(""), HasSubstr("name: at offset 0 expected a .npy file"));
+  EXPECT_THAT(refused("PK"), HasSubstr("found something else"));
+  EXPECT_THAT(refused(npy("<f4", "(2,)", "abcd")),
+              HasSubstr("expected 8 bytes of values, found 4"));
+  EXPECT_THAT(refused(npy("<f4", "(1,)", "abcdefgh")),
+              HasSubstr("expected 4 bytes of values, found 8"));
+  EXPECT_THAT(refused(npy("<c8", "(1,)", "abcdefgh")), HasSubstr("found '<c8'"));
+  EXPECT_THAT(refused(npy("|O", "(1,)", "abcdefgh")), HasSubstr("expected values of type"));
+  EXPECT_THAT(refused(npy("|u1", "(2, 2)", "abcd", 1, "True")),
+              HasSubstr("expected values in C order"));
+  EXPECT_THAT(refused(npy("|u1", "(2, 2)", "abcd", 9)),
+              HasSubstr("version 1 to 3 of .npy, found 9"));
+  EXPECT_THAT(refused(npy("|u1", "(99999999999, 99999999999)", "a")),
+              HasSubstr("expected a shape"));
+  EXPECT_THAT(refused(npy("|u1", "(0, 4)", "")), HasSubstr("expected a shape"));
+  EXPECT_THAT(refused(npy("<f4", "(1,)", little(0x7fc00000, 4))),
+              HasSubstr("name: at offset 128 expected a finite number"));
+  std::string long_header = npy("|u1", "(1,)", "a");
+  long_header[9] = '\x7f';
+  EXPECT_THAT(refused(long_header), HasSubstr("the length of the header"));
+}
+
+TEST_F(Numpy, wrong_labels_and_counts_are_refused) {
+  const auto with = [&](size_t which, const std::string& bytes) {
+    Files files = keras();
+    files[which].second = bytes;
+    const auto file = write("a.npz", pack(files, Container::zip));
+    return refusal([&] { open_numpy(file); });
+  };
+  EXPECT_THAT(with(1, npy("|u1", "(2,)", "ab")), HasSubstr("y_train.npy: expected 3 labels"));
+  EXPECT_THAT(
+      with(1, npy("|i1", "(3,)", "\x01\xff\x02")),
+      HasSubstr("at offset 129 expected a label, a whole number from 0 to 65535, found -1"));
+  EXPECT_THAT(with(3, npy("|u1", "(1,)", "\x03")),
+              HasSubstr("labels from 0 to 2, as in training, found 3"));
+  EXPECT_THAT(with(2, npy("|u1", "(1, 2, 1)", "gh")),
+              HasSubstr("x_test.npy: expected samples as in"));
+  EXPECT_THAT(with(0, npy("|u1", "(6,)", "abcdef")), HasSubstr("2 to 4 axes"));
+  const auto file = write("b.npz", pack({{"z.npy", "x"}}, Container::zip));
+  EXPECT_THAT(refusal([&] { open_numpy(file); }), HasSubstr("expected arrays x_train"));
+  const std::string whole = pack(keras(), Container::zip);
+  const auto cut = write("c.npz", whole.substr(0, whole.size() / 3));
+  EXPECT_THAT(refusal([&] { open_numpy(cut); }), HasSubstr("c.npz"));
+  std::string damaged = pack(keras(), Container::stored_zip);
+  damaged[damaged.find("abcdef")] ^= 1;
+  const auto bad = write("d.npz", damaged);
+  EXPECT_THAT(refusal([&] { open_numpy(bad); }), HasSubstr("d.npz: expected a tar"));
+}
+
+}  // namespace
+}  // namespace syrtos::data
