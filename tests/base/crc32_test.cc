@@ -14,6 +14,11 @@ TEST(Crc32, both_polynomials_give_the_published_check_values) {
   EXPECT_EQ(crc32c(0, text.data(), 0), 0U);
 }
 
+TEST(Crc32, NothingChangesNothing) {
+  EXPECT_EQ(crc32(0xCBF43926U, nullptr, 0), 0xCBF43926U);
+  EXPECT_EQ(crc32c(0xE3069283U, nullptr, 0), 0xE3069283U);
+}
+
 // RFC 3720, appendix B.4.
 TEST(Crc32, castagnoli_gives_the_values_of_the_iscsi_standard) {
   std::string bytes(32, '\0');

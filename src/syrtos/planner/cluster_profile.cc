@@ -12,6 +12,7 @@
 #include "syrtos/base/error.h"
 #include "syrtos/base/files.h"
 #include "syrtos/base/format.h"
+#include "syrtos/base/toml.h"
 #include "syrtos/planner/units.h"
 
 namespace syrtos::planner {
@@ -221,8 +222,8 @@ void write_cluster(const std::filesystem::path& file, const ClusterProfile& clus
                         format_bandwidth(cluster.all_at_once));
   }
   for (const HostProfile& host : cluster.hosts) {
-    text += fmt::format("\n[[host]]\nname = \"{}\"\nslots = {}\nbandwidth = \"{}\"\n", host.name,
-                        host.slots, format_bandwidth(host.bandwidth));
+    text += fmt::format("\n[[host]]\nname = {}\nslots = {}\nbandwidth = \"{}\"\n",
+                        toml_value(host.name), host.slots, format_bandwidth(host.bandwidth));
     text += fmt::format("latency = \"{}\"\n", format_short_time(host.latency));
     if (host.cores > 0) text += fmt::format("cores = {}\n", host.cores);
     text += fmt::format("core_seconds_per_gb = {:.3g}\nspeed = {:.3g}\njitter = {:.3g}\n",

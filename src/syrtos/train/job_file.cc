@@ -7,6 +7,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
+#include "syrtos/base/toml.h"
 
 namespace syrtos::train {
 
@@ -77,28 +78,8 @@ class Reader {
   std::string file_;
 };
 
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      result += '\\';
-      result += c;
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      result += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    } else {
-      result += c;
-    }
-  }
-  return result + '"';
-}
-
 std::string value_text(const Job& job, const JobField& field) {
-  if (const auto* text = std::get_if<std::string Job::*>(&field.member)) return quoted(job.**text);
-  if (const auto* whole = std::get_if<int64_t Job::*>(&field.member)) {
-    return fmt::format("{}", job.**whole);
-  }
-  // The shortest form that reads back as the same number; "1e-05" and "3.0" are floats in TOML.
-  return fmt::format("{}", job.*std::get<double Job::*>(field.member));
+  return std::visit([&](const auto member) { return toml_value(job.*member); }, field.member);
 }
 
 }  // namespace
