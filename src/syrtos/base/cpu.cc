@@ -1,5 +1,8 @@
 #include "syrtos/base/cpu.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -57,6 +60,23 @@ int64_t available_memory() {
   return bytes;
 }
 
+/// Some virtual machines show AMX's flags and not how its tiles are made (leaf 0x1D of CPUID), and
+/// kernels cannot be generated without that.
+bool tiles_are_described() {
+#if defined(__x86_64__)
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  if (__get_cpuid_count(0x1D, 1, &eax, &ebx, &ecx, &edx) == 0) return false;
+  const unsigned tiles = ebx >> 16;
+  const unsigned rows = ecx & 0xFFFF;
+  return tiles >= 8 && rows >= 16;
+#else
+  return false;
+#endif
+}
+
 }  // namespace
 
 Isa best_isa() {
@@ -92,6 +112,10 @@ CpuInfo cpu_info() {
   const auto has = [&](const char* name) {
     return std::find(info.features.begin(), info.features.end(), name) != info.features.end();
   };
+  if (has("amx_tile") && !tiles_are_described()) {
+    info.has_hidden_amx = true;
+    std::erase_if(info.features, [](const std::string& name) { return name.starts_with("amx_"); });
+  }
   info.has_avx512_bf16 = has("avx512_bf16");
   info.has_amx_bf16 = has("amx_bf16");
   return info;

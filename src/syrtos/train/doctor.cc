@@ -52,6 +52,11 @@ Diagnosis examine(const CpuInfo& cpu, const std::filesystem::path& cache_home) {
   } else {
     result.findings.push_back({true, fmt::format("kernels for {}", to_string(result.isa)), ""});
   }
+  if (cpu.has_hidden_amx) {
+    result.findings.push_back(
+        {false, "the CPU has AMX, but this virtual machine hides how its tiles are made",
+         "everything works, but bf16 is slower; a newer hypervisor shows them"});
+  }
   const std::string memory = format_bytes(static_cast<double>(cpu.memory_bytes));
   if (cpu.memory_bytes < kLittleMemory) {
     result.findings.push_back({false, "little memory: " + memory, "use small batches"});

@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "syrtos/base/cpu.h"
 #include "syrtos/base/error.h"
 #include "syrtos/ops/onednn/backend.h"
 
@@ -12,8 +13,23 @@ namespace syrtos::ops::onednn {
 using dnnl::memory;
 
 namespace {
+
 std::atomic<int64_t> primitive_count{0};
+
+/// oneDNN believes the flags of a CPU whose AMX tiles are hidden, and then cannot make its kernels.
+/// It can be told only before its first engine.
+void leave_hidden_amx_out() {
+  static const bool told = [] {
+    if (cpu_info().has_hidden_amx) dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx10_1_512);
+    return true;
+  }();
+  (void)told;
 }
+
+}  // namespace
+
+Engine::Engine()
+    : engine((leave_hidden_amx_out(), dnnl::engine(dnnl::engine::kind::cpu, 0))), stream(engine) {}
 
 void count_primitive() { ++primitive_count; }
 int64_t primitives_created() { return primitive_count; }

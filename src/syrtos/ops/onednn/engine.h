@@ -13,8 +13,10 @@ namespace syrtos::ops::onednn {
 
 /// The engine and the one in-order stream that all kernels of a backend share.
 struct Engine {
-  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
-  dnnl::stream stream{engine};
+  Engine();
+
+  dnnl::engine engine;
+  dnnl::stream stream;
 };
 
 dnnl::memory::data_type data_type(DType dtype);
