@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "syrtos/nn/model.h"
+#include "syrtos/nn/zoo/zoo.h"
 #include "syrtos/ops/batch_norm.h"
 
 namespace syrtos::nn {
@@ -127,8 +127,9 @@ TEST_F(BuilderTest, BatchNormTrainsWhatItsOptionsSay) {
 
 TEST_F(BuilderTest, BatchNormIsSynchronisedInTrainingOnly) {
   for (const bool training : {true, false}) {
-    const Model model = build_model(
-        "resnet18", {.batch = 2, .training = training, .synchronised_batch_norm = true});
+    const Model model =
+        find_network("resnet18")
+            .build({.batch = 2, .training = training, .synchronised_batch_norm = true});
     int norms = 0;
     for (const graph::Node& node : model.graph.nodes()) {
       const auto* norm = dynamic_cast<const ops::BatchNorm*>(node.op.get());

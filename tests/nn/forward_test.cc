@@ -7,7 +7,7 @@
 #include <random>
 
 #include "syrtos/graph/reference.h"
-#include "syrtos/nn/model.h"
+#include "syrtos/nn/zoo/zoo.h"
 
 namespace syrtos::nn {
 namespace {
@@ -49,20 +49,18 @@ double loss_of(const Model& model, const Values& given) {
 struct Case {
   std::string network;
   int64_t channels, side;
-  Shortcut shortcut = Shortcut::projection;
 };
 
 class SmallNetwork : public testing::TestWithParam<Case> {
  protected:
   Model built() const {
     const Case& c = GetParam();
-    return build_model(c.network, {.batch = 3,
-                                   .classes = 4,
-                                   .channels = c.channels,
-                                   .height = c.side,
-                                   .width = c.side,
-                                   .label_smoothing = 0.1F,
-                                   .shortcut = c.shortcut});
+    return find_network(c.network).build({.batch = 3,
+                                          .classes = 4,
+                                          .channels = c.channels,
+                                          .height = c.side,
+                                          .width = c.side,
+                                          .label_smoothing = 0.1F});
   }
 };
 
@@ -112,10 +110,12 @@ INSTANTIATE_TEST_SUITE_P(Zoo, SmallNetwork,
                          testing::Values(Case{"mlp", 1, 6}, Case{"lenet5", 1, 12},
                                          Case{"mnist-cnn", 2, 8}, Case{"resnet56v2", 3, 4},
                                          Case{"signal-cnn", 1, 8},
-                                         Case{"resnet18", 3, 8, Shortcut::padded}),
+                                         Case{"resnet18:shortcut=padded", 3, 8}),
                          [](const auto& info) {
                            std::string name = info.param.network;
-                           std::replace(name.begin(), name.end(), '-', '_');
+                           for (char& c : name) {
+                             if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+                           }
                            return name;
                          });
 

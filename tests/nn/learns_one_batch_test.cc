@@ -7,7 +7,7 @@
 
 #include "syrtos/graph/passes.h"
 #include "syrtos/graph/program.h"
-#include "syrtos/nn/model.h"
+#include "syrtos/nn/zoo/zoo.h"
 #include "syrtos/ops/onednn/backend.h"
 
 namespace syrtos::nn {
@@ -60,8 +60,7 @@ void update(const graph::Parameters& parameters, std::vector<float>& velocity, f
 
 TEST_P(LearnsOneBatch, AndItsLossGoesDown) {
   const Case& c = GetParam();
-  Model model = build_model(
-      c.network,
+  Model model = find_network(c.network).build(
       {.batch = kBatch, .classes = kClasses, .height = c.side, .width = c.side, .dtype = c.dtype});
   graph::add_gradients(model.graph, model.loss);
   graph::optimise(model.graph);

@@ -1,4 +1,4 @@
-#include "syrtos/nn/model.h"
+#include "syrtos/nn/zoo/zoo.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 std::string error_of(std::string_view name, const ModelOptions& options) {
   try {
-    build_model(name, options);
+    find_network(name).build(options);
   } catch (const RequestError& error) {
     return error.what();
   }
@@ -30,8 +30,8 @@ TEST_P(EveryNetwork, HasItsInputsAndOutputs) {
   for (const DType dtype : {DType::f32, DType::bf16}) {
     ModelOptions options = {.batch = 3, .classes = 7, .channels = 0, .height = 0, .width = 0};
     options.dtype = dtype;
-    const Model model = build_model(GetParam(), options);
-    const ModelInfo& info = model_info(GetParam());
+    const Model model = find_network(GetParam()).build(options);
+    const NetworkInfo info = find_network(GetParam()).info();
     const graph::Graph& graph = model.graph;
     EXPECT_EQ(graph.find("images"), model.images);
     EXPECT_EQ(graph.find("labels"), model.labels);
@@ -46,7 +46,7 @@ TEST_P(EveryNetwork, HasItsInputsAndOutputs) {
 }
 
 TEST_P(EveryNetwork, HasOneInitializerForEachParameterAndState) {
-  const Model model = build_model(GetParam(), square(96));
+  const Model model = find_network(GetParam()).build(square(96));
   std::set<std::string> named;
   for (const auto& [name, initializer] : model.initializers) {
     EXPECT_TRUE(named.insert(name).second) << name << " twice";
@@ -65,7 +65,7 @@ TEST_P(EveryNetwork, HasOneInitializerForEachParameterAndState) {
 TEST_P(EveryNetwork, DecaysKernelsOnlyAndKeepsTheRestInF32) {
   ModelOptions options = square(96);
   options.dtype = DType::bf16;
-  const Model model = build_model(GetParam(), options);
+  const Model model = find_network(GetParam()).build(options);
   for (const ValueId id : model.graph.values_of(graph::ValueKind::parameter)) {
     const graph::Value& value = model.graph.value(id);
     const bool kernel = value.type.shape.rank() > 1;
@@ -78,7 +78,7 @@ TEST_P(EveryNetwork, DecaysKernelsOnlyAndKeepsTheRestInF32) {
 
 TEST_P(EveryNetwork, TakesOneClassAndOddSizes) {
   ModelOptions options = {.batch = 2, .classes = 1, .channels = 5, .height = 97, .width = 131};
-  const Model model = build_model(GetParam(), options);
+  const Model model = find_network(GetParam()).build(options);
   EXPECT_EQ(model.graph.type(model.logits).shape, (Shape{2, 1}));
 }
 
@@ -103,9 +103,9 @@ TEST_P(EveryNetwork, RefusesNumbersThatMakeNoSense) {
 TEST_P(EveryNetwork, InferenceHasTheSameParametersButSideClassifiers) {
   ModelOptions options = square(96);
   options.training = false;
-  const Model inference = build_model(GetParam(), options);
+  const Model inference = find_network(GetParam()).build(options);
   options.training = true;
-  const Model training = build_model(GetParam(), options);
+  const Model training = find_network(GetParam()).build(options);
   std::vector<std::string> expected;
   for (const auto& [name, initializer] : training.initializers) {
     if (!name.starts_with("aux")) expected.push_back(name);
@@ -117,7 +117,7 @@ TEST_P(EveryNetwork, InferenceHasTheSameParametersButSideClassifiers) {
 
 std::vector<std::string> names() {
   std::vector<std::string> result;
-  for (const ModelInfo& info : model_list()) result.push_back(info.name);
+  for (const Network& network : zoo::networks()) result.push_back(network.name());
   return result;
 }
 
@@ -138,7 +138,7 @@ TEST(TooSmall, SaysTheSmallestInputThatWorks) {
       {"squeezenet", 21},  // 7x7/2 leaves 8, pools 4, 2, 1: the last one a partial window
   };
   for (const auto& [name, side] : smallest) {
-    EXPECT_NO_THROW(build_model(name, square(side))) << name;
+    EXPECT_NO_THROW(find_network(name).build(square(side))) << name;
     const std::string message = error_of(name, square(side - 1));
     EXPECT_THAT(message, HasSubstr(fmt::format("{} needs images of at least {}x{}, found {}x{}",
                                                name, side, side, side - 1, side - 1)));
@@ -154,10 +154,10 @@ TEST(TooSmall, ResidualNetworksTakeOnePixel) {
   for (const char* name : {"resnet18", "resnet34", "resnet50", "resnet18-cifar", "resnet56v2"}) {
     ModelOptions options = square(1);
     options.batch = 2;  // one value per channel has no variance
-    EXPECT_NO_THROW(build_model(name, options)) << name;
+    EXPECT_NO_THROW(find_network(name).build(options)) << name;
     options.batch = 1;
     options.training = false;
-    EXPECT_NO_THROW(build_model(name, options)) << name;
+    EXPECT_NO_THROW(find_network(name).build(options)) << name;
   }
 }
 
@@ -169,13 +169,41 @@ TEST(UnknownNetwork, NamesTheClosestAndAll) {
 }
 
 TEST(Shortcuts, PaddedOnesHaveNoParameters) {
-  ModelOptions options = square(224, 1000);
-  options.shortcut = Shortcut::padded;
-  const Model model = build_model("resnet34", options);
+  const Model model = find_network("resnet34:shortcut=padded").build(square(224, 1000));
   // Without the three 1x1 convolutions and their batch norms.
   const int64_t projections = 64 * 128 + 128 * 256 + 256 * 512 + 2 * (128 + 256 + 512);
   EXPECT_EQ(parameter_count(model.graph), 21797672 - projections);
-  EXPECT_THAT(error_of("lenet5", options), HasSubstr("shortcut"));
+}
+
+TEST(NetworkReferences, ReadBackAsTheyAreWritten) {
+  for (const char* text : {"lenet5", "resnet34:shortcut=padded", "a:b=c,d=e"}) {
+    EXPECT_EQ(to_string(parse_network_reference(text)), text);
+  }
+  for (const std::string& name : names()) {
+    EXPECT_EQ(to_string(find_network(name).reference()), name);
+  }
+  EXPECT_EQ(to_string(find_network("resnet50:shortcut=padded").reference()),
+            "resnet50:shortcut=padded");
+}
+
+TEST(NetworkReferences, OthersAreRefused) {
+  for (const char* text : {"", ":a=b", "lenet5:", "lenet5:padded", "lenet5:a=", "lenet5:=b"}) {
+    EXPECT_THAT(error_of(text, {}), HasSubstr("expected a name such as resnet34")) << text;
+  }
+  EXPECT_THAT(error_of("lenet5:shortcut=padded", {}), HasSubstr("lenet5 has no choices"));
+  EXPECT_THAT(error_of("resnet34:shortcut=none", {}),
+              HasSubstr("did you mean 'resnet34:shortcut=padded'"));
+}
+
+TEST(OwnNetwork, IsBuiltLikeTheOthers) {
+  const Network network({.name = "own", .channels = 1, .height = 4, .width = 4, .classes = 3},
+                        [](Builder& b, ValueId images, const ModelOptions& options) -> Heads {
+                          return {b.classifier("out", b.flatten(images), options.classes)};
+                        });
+  const Model model = network.build(network.default_options());
+  EXPECT_EQ(model.name, "own");
+  EXPECT_EQ(parameter_count(model.graph), 16 * 3 + 3);
+  EXPECT_EQ(model.graph.type(model.loss), (TensorType{DType::f32, {1}}));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "syrtos/nn/model.h"
+#include "syrtos/nn/zoo/zoo.h"
 
 namespace syrtos::nn {
 namespace {
@@ -24,7 +24,7 @@ TEST_P(PublishedSize, IsReached) {
                                 .channels = size.channels,
                                 .height = size.side,
                                 .width = size.side};
-  const Model model = build_model(size.network, options);
+  const Model model = find_network(size.network).build(options);
   EXPECT_EQ(parameter_count(model.graph), size.parameters);
   if (size.multiply_adds != 0) {
     EXPECT_EQ(multiply_adds(model.graph), size.multiply_adds);
@@ -59,7 +59,7 @@ int64_t dense(int64_t in, int64_t out) { return in * out + out; }
 int64_t conv(int64_t in, int64_t out, int64_t kernel) { return in * out * kernel * kernel + out; }
 
 int64_t parameters_at(const std::string& network, const ModelOptions& options) {
-  return parameter_count(build_model(network, options).graph);
+  return parameter_count(find_network(network).build(options).graph);
 }
 
 TEST(TableSize, Mlp) {

@@ -1,4 +1,5 @@
 #include "syrtos/nn/summary.h"
+#include "syrtos/nn/zoo/zoo.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,27 +10,27 @@ namespace {
 using testing::HasSubstr;
 
 TEST(Summary, LayersAddUpToTheNetwork) {
-  for (const ModelInfo& info : model_list()) {
-    ModelOptions options = default_options(info);
+  for (const Network& network : zoo::networks()) {
+    ModelOptions options = network.default_options();
     options.batch = 3;
-    const ModelSummary summary = summarize(build_model(info.name, options));
+    const ModelSummary summary = summarize(network.build(options));
     int64_t parameters = 0;
     int64_t multiply_adds = 0;
     for (const LayerSummary& layer : summary.layers) {
       parameters += layer.parameters;
       multiply_adds += layer.multiply_adds;
     }
-    EXPECT_EQ(parameters, summary.parameters) << info.name;
-    EXPECT_EQ(multiply_adds, summary.multiply_adds) << info.name;
+    EXPECT_EQ(parameters, summary.parameters) << network.name();
+    EXPECT_EQ(multiply_adds, summary.multiply_adds) << network.name();
   }
 }
 
 TEST(Summary, OfLeNet5IsItsTable) {
-  const std::string text =
-      model_table("lenet5", {.classes = 10, .channels = 1, .height = 28, .width = 28});
+  const std::string text = model_table(find_network("lenet5"),
+                                       {.classes = 10, .channels = 1, .height = 28, .width = 28});
   EXPECT_THAT(text, HasSubstr("61,706 parameters"));
   const ModelSummary summary =
-      summarize(build_model("lenet5", {.channels = 1, .height = 28, .width = 28}));
+      summarize(find_network("lenet5").build({.channels = 1, .height = 28, .width = 28}));
   ASSERT_GE(summary.layers.size(), 3U);
   EXPECT_EQ(summary.layers[0].name, "conv1");
   EXPECT_EQ(summary.layers[0].operation, "conv");
@@ -40,8 +41,10 @@ TEST(Summary, OfLeNet5IsItsTable) {
 }
 
 TEST(Summary, ListsEveryNetworkOnOneLine) {
-  const std::string text = models_table();
-  for (const ModelInfo& info : model_list()) EXPECT_THAT(text, HasSubstr("\n" + info.name + " "));
+  const std::string text = models_table(zoo::networks());
+  for (const Network& network : zoo::networks()) {
+    EXPECT_THAT(text, HasSubstr("\n" + network.name() + " "));
+  }
   EXPECT_THAT(text, HasSubstr("11,689,512"));
   EXPECT_THAT(text, HasSubstr("1.81 G"));
 }

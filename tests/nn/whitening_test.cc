@@ -11,7 +11,7 @@
 #include "syrtos/graph/passes.h"
 #include "syrtos/graph/program.h"
 #include "syrtos/nn/eigen.h"
-#include "syrtos/nn/model.h"
+#include "syrtos/nn/zoo/zoo.h"
 #include "syrtos/ops/onednn/backend.h"
 
 namespace syrtos::nn {
@@ -115,14 +115,14 @@ TEST(Whitening, RefusesPatchesOfAnotherSize) {
 }
 
 TEST(Whitening, IsAskedForByTheModelsThatNeedIt) {
-  EXPECT_EQ(needs_patches(build_model("cifar10-fast", {})), (Shape{3, 2, 2}));
-  EXPECT_EQ(needs_patches(build_model("lenet5", {})), std::nullopt);
+  EXPECT_EQ(needs_patches(find_network("cifar10-fast").build({})), (Shape{3, 2, 2}));
+  EXPECT_EQ(needs_patches(find_network("lenet5").build({})), std::nullopt);
 }
 
 class FrozenKernel : public testing::TestWithParam<DType> {};
 
 TEST_P(FrozenKernel, IsAStateWithoutGradientThatStaysAsItStarts) {
-  Model model = build_model("cifar10-fast", {.batch = 2, .dtype = GetParam()});
+  Model model = find_network("cifar10-fast").build({.batch = 2, .dtype = GetParam()});
   graph::add_gradients(model.graph, model.loss);
   graph::optimise(model.graph);
   for (const graph::Node& node : model.graph.nodes()) {

@@ -15,7 +15,8 @@
 #include "syrtos/nn/model.h"
 #include "syrtos/ops/onednn/backend.h"
 #include "syrtos/optim/optimizer.h"
-#include "syrtos/train/network.h"
+#include "syrtos/nn/zoo/zoo.h"
+#include "syrtos/train/compiled_network.h"
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
@@ -87,7 +88,8 @@ TEST_P(Step, AllocatesNothingAndCreatesNoPrimitive) {
   options.dtype = test.dtype;
   options.synchronised_batch_norm = test.synchronised;
   testing::internal::CaptureStdout();  // where oneDNN writes a line for each creation
-  train::Network network(test.network, options, train::Network::Use::training);
+  train::CompiledNetwork network(nn::find_network(test.network), options,
+                                 train::CompiledNetwork::Use::training);
   network.initialize(1);
   graph::Parameters& parameters = network.parameters();
   optim::Optimizer optimizer({}, parameters.weights().size());

@@ -8,7 +8,8 @@
 #include "syrtos/base/parallel.h"
 #include "syrtos/base/philox.h"
 #include "syrtos/optim/optimizer.h"
-#include "syrtos/train/network.h"
+#include "syrtos/nn/zoo/zoo.h"
+#include "syrtos/train/compiled_network.h"
 
 namespace syrtos {
 namespace {
@@ -38,7 +39,8 @@ void fill(graph::Program& program) {
 }
 
 std::vector<float> train(const char* name, const nn::ModelOptions& options, int steps) {
-  train::Network network(name, options, train::Network::Use::training);
+  train::CompiledNetwork network(nn::find_network(name), options,
+                                 train::CompiledNetwork::Use::training);
   network.initialize(42);
   graph::Parameters& p = network.parameters();
   fill(network.training().program());
@@ -74,7 +76,8 @@ INSTANTIATE_TEST_SUITE_P(Networks, Repeat,
 
 // The evaluation program has another batch size, shares the parameters and sees what training wrote.
 TEST(Programs, ShareTheirParameters) {
-  train::Network network("resnet18-cifar", small(DType::f32, 3, 32), train::Network::Use::both);
+  train::CompiledNetwork network(nn::find_network("resnet18-cifar"), small(DType::f32, 3, 32),
+                                 train::CompiledNetwork::Use::both);
   network.initialize(3);
   fill(network.evaluation().program());
   network.evaluation().program().run({});

@@ -5,25 +5,26 @@
 #include <cstring>
 #include <numeric>
 
-#include "syrtos/train/network.h"
+#include "syrtos/nn/zoo/zoo.h"
+#include "syrtos/train/compiled_network.h"
 
 namespace syrtos {
 namespace {
 
-train::Network make_network(const char* name, DType dtype) {
+train::CompiledNetwork make_network(const char* name, DType dtype) {
   nn::ModelOptions options;
   options.batch = 2;
   options.classes = 10;
   options.channels = 3;
   options.height = options.width = 32;
   options.dtype = dtype;
-  return {name, options, train::Network::Use::training};
+  return {nn::find_network(name), options, train::CompiledNetwork::Use::training};
 }
 
 class Stages : public testing::TestWithParam<DType> {};
 
 TEST_P(Stages, CoverTheProgramAndFinishSlicesInTheOrderInWhichTheyLie) {
-  train::Network network = make_network("resnet18", GetParam());
+  train::CompiledNetwork network = make_network("resnet18", GetParam());
   const graph::Program& program = network.training().program();
   const size_t slots = program.parameters().slots().size();
   std::vector<int> each(slots);
@@ -46,7 +47,7 @@ TEST_P(Stages, CoverTheProgramAndFinishSlicesInTheOrderInWhichTheyLie) {
 }
 
 TEST_P(Stages, OneBucketFinishesLast) {
-  train::Network network = make_network("resnet18", GetParam());
+  train::CompiledNetwork network = make_network("resnet18", GetParam());
   const graph::Program& program = network.training().program();
   const std::vector<int> one(program.parameters().slots().size(), 0);
   const std::vector<graph::Stage> stages = graph::stages_of(program, one);
@@ -57,7 +58,7 @@ TEST_P(Stages, OneBucketFinishesLast) {
 }
 
 TEST_P(Stages, RunOneAfterTheOtherGiveTheSameBitsAsTheWhole) {
-  train::Network network = make_network("lenet5", GetParam());
+  train::CompiledNetwork network = make_network("lenet5", GetParam());
   network.initialize(1);
   graph::Program& program = network.training().program();
   const graph::Parameters& parameters = network.parameters();

@@ -17,6 +17,7 @@
 #include "syrtos/graph/reference.h"
 #include "syrtos/graph/stages.h"
 #include "syrtos/nn/model.h"
+#include "syrtos/nn/zoo/zoo.h"
 #include "syrtos/ops/onednn/backend.h"
 
 namespace syrtos {
@@ -26,26 +27,20 @@ constexpr ops::Step kStep{1, 0, 0};
 
 /// Two residual blocks' worth of batch norms: alone, with ReLU, with addition and ReLU, with two
 /// branches of their own, and one on features.
-nn::Model small_model(const nn::ModelOptions& o) {
-  nn::Model model;
-  model.name = "small";
-  model.images = model.graph.add_input("images", {o.dtype, {o.batch, 3, o.height, o.width}});
-  model.labels = model.graph.add_input("labels", {DType::s32, {o.batch}});
-  nn::Builder b(model.graph, o.dtype, true);
-  b.synchronise_batch_norm(o.synchronised_batch_norm);
-  const auto conv = [&](const char* name, graph::ValueId x) {
-    return b.conv(name, x, {.out = 8, .kernel = 3, .padding = 1, .bias = false});
+nn::Network small_network() {
+  const auto layers = [](nn::Builder& b, graph::ValueId images,
+                         const nn::ModelOptions& options) -> nn::Heads {
+    const auto conv = [&](const char* name, graph::ValueId x) {
+      return b.conv(name, x, {.out = 8, .kernel = 3, .padding = 1, .bias = false});
+    };
+    graph::ValueId x = b.relu(b.batch_norm("bn1", conv("conv1", images)));
+    x = b.relu(b.add(b.batch_norm("bn2", conv("conv2", x)), x));
+    x = b.relu(b.add(b.batch_norm("bn3", conv("conv3", x)), b.batch_norm("bn4", conv("conv4", x))));
+    x = b.tanh(b.batch_norm("bn5", conv("conv5", x)));
+    x = b.batch_norm("bn6", b.global_avg_pool(x));
+    return {b.classifier("fc", x, options.classes)};
   };
-  graph::ValueId x = b.relu(b.batch_norm("bn1", conv("conv1", model.images)));
-  x = b.relu(b.add(b.batch_norm("bn2", conv("conv2", x)), x));
-  x = b.relu(b.add(b.batch_norm("bn3", conv("conv3", x)), b.batch_norm("bn4", conv("conv4", x))));
-  x = b.tanh(b.batch_norm("bn5", conv("conv5", x)));
-  x = b.batch_norm("bn6", b.global_avg_pool(x));
-  model.logits = b.to_f32(b.classifier("fc", x, o.classes));
-  model.loss = b.cross_entropy(model.logits, model.labels);
-  model.graph.set_output("loss", model.loss);
-  model.initializers = b.initializers();
-  return model;
+  return {{.name = "small"}, layers};
 }
 
 float number(int64_t sample, int64_t i) {
@@ -57,7 +52,7 @@ float number(int64_t sample, int64_t i) {
 class Worker {
  public:
   Worker(const std::string& network, const nn::ModelOptions& options, int64_t first)
-      : model_(network == "small" ? small_model(options) : nn::build_model(network, options)),
+      : model_((network == "small" ? small_network() : nn::find_network(network)).build(options)),
         backend_(ops::onednn::make_backend()),
         parameters_(std::make_shared<graph::Parameters>()) {
     graph::add_gradients(model_.graph, model_.loss);

@@ -6,6 +6,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/data/sets/table.h"
+#include "syrtos/nn/zoo/zoo.h"
 
 namespace syrtos::train {
 namespace {
@@ -37,9 +38,9 @@ data::Table pictures(bool mirrored) {
 class Views : public testing::Test {
  protected:
   Views()
-      : network_("lenet5",
+      : network_(nn::find_network("lenet5"),
                  {.batch = 8, .classes = 10, .channels = 1, .height = kSide, .width = kSide},
-                 Network::Use::evaluation) {
+                 CompiledNetwork::Use::evaluation) {
     network_.initialize(1);
   }
   Evaluation measure(const data::Dataset& data, const char* views, int prefetch = 2) {
@@ -47,7 +48,7 @@ class Views : public testing::Test {
                                     DType::f32);
     return evaluate(network_.evaluation(), {data, transform, parse_views(views), prefetch});
   }
-  Network network_;
+  CompiledNetwork network_;
 };
 
 TEST_F(Views, OfAMirrorImageGiveTheSameLossOnlyWhenBothSidesAreSeen) {

@@ -131,7 +131,6 @@ TEST_F(JobFiles, values_outside_of_their_range_are_refused) {
       {"optimizer.name", "none"},
       {"schedule.name", "none"},
       {"early_stop.metric", "none"},
-      {"shortcut", "none"},
       {"network", "none"},
       {"data.name", "no-such-directory"},
       {"data.augment", "flop"},

@@ -33,8 +33,8 @@ class Simulated : public Distributed {
   }
 
   std::string times_file() {
-    Network network("lenet5", resolve(small_job("none"), cpu_info(), "nowhere").model_options(16),
-                    Network::Use::training);
+    const ResolvedJob job = resolve(small_job("none"), cpu_info(), "nowhere");
+    CompiledNetwork network(job.network, job.model_options(16), CompiledNetwork::Use::training);
     const graph::Program& program = network.training().program();
     strategy::ComputeTimes times;
     times.network = "lenet5";

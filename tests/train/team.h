@@ -84,7 +84,7 @@ class Distributed : public SmallJobs {
     const std::span<float> weights = trainers[0].network().parameters().weights();
     for (int worker = 1; worker < team.workers; ++worker) {
       if (worker == happenings.lost) continue;
-      Network& network = trainers[static_cast<size_t>(worker)].network();
+      CompiledNetwork& network = trainers[static_cast<size_t>(worker)].network();
       const std::span<float> other = network.parameters().weights();
       EXPECT_TRUE(std::equal(weights.begin(), weights.end(), other.begin()))
           << "workers differ in the end";

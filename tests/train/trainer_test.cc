@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "syrtos/data/patches.h"
+#include "syrtos/nn/zoo/zoo.h"
 #include "syrtos/train/job_file.h"
 #include "syrtos/train/predict.h"
 #include "tests/train/small_job.h"
@@ -311,11 +312,13 @@ TEST_F(Training, never_overwrites_a_run) {
 
 TEST_F(Training, evaluation_counts_the_last_short_batch_once) {
   train(small_job("a"));
-  CpuInfo cpu = cpu_info();
   std::vector<Evaluation> results;
   for (const int64_t batch : {1, 3, 8, 20}) {  // of 8 samples
-    Predictor predictor({.checkpoint = directory_ / "a", .precision = "f32", .batch = batch}, cpu,
-                        "nowhere");
+    CheckpointReader checkpoint(find_checkpoint(directory_ / "a"));
+    const nn::Network network = nn::find_network(describe(checkpoint).network);
+    PredictorOptions options;
+    options.batch = batch;
+    Predictor predictor(network, checkpoint, options, "nowhere");
     results.push_back(predictor.evaluate_test());
   }
   for (const Evaluation& result : results) {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "syrtos/cli/command.h"
+#include "syrtos/cli/probe_request.h"
 #include "syrtos/planner/formulas.h"
-#include "syrtos/train/probe.h"
 
 namespace syrtos::cli {
 
@@ -20,7 +20,7 @@ struct EstimateOptions {
   std::string to;
   bool bounds = false;
   bool json = false;
-  train::ProbeOptions probe = {.network = ""};
+  ProbeRequest probe = {.network = ""};
   std::string bandwidth = "1 Gbit/s";
   const CLI::App* command = nullptr;
 

@@ -5,19 +5,19 @@
 
 #include "syrtos/base/format.h"
 #include "syrtos/cli/command.h"
-#include "syrtos/train/predict.h"
+#include "syrtos/cli/load_request.h"
 
 namespace syrtos::cli {
 
 namespace {
 
 struct Options {
-  train::LoadOptions load;
+  LoadRequest load;
   bool json = false;
 };
 
 int run_eval(const Options& options, const Context& context) {
-  train::Predictor predictor(options.load, context.cpu, context.environment.cache_home);
+  train::Predictor predictor = load(options.load, context);
   const train::Evaluation result = predictor.evaluate_test(context.interrupted);
   if (context.interrupted()) {
     fmt::print(stderr, "interrupted after {} samples\n", result.samples);
@@ -25,7 +25,7 @@ int run_eval(const Options& options, const Context& context) {
   }
   if (options.json) {
     const nlohmann::json json = {{"checkpoint", predictor.checkpoint().string()},
-                                 {"network", predictor.description().network},
+                                 {"network", to_string(predictor.description().network)},
                                  {"data", predictor.description().data},
                                  {"precision", to_string(predictor.precision().dtype)},
                                  {"samples", result.samples},
@@ -38,7 +38,7 @@ int run_eval(const Options& options, const Context& context) {
   }
   fmt::print(
       "{} ({}) on {}: {} test images in {}, loss {:.4f}, accuracy {:.2f} %, top 5 {:.2f} %, {}\n",
-      predictor.description().network, predictor.checkpoint().string(),
+      to_string(predictor.description().network), predictor.checkpoint().string(),
       predictor.description().data, format_count(result.samples),
       to_string(predictor.precision().dtype), result.loss, 100 * result.accuracy, 100 * result.top5,
       format_duration(result.seconds));

@@ -7,7 +7,8 @@
 #include "syrtos/graph/passes.h"
 #include "syrtos/graph/print.h"
 #include "syrtos/nn/summary.h"
-#include "syrtos/train/network.h"
+#include "syrtos/nn/zoo/zoo.h"
+#include "syrtos/train/compiled_network.h"
 #include "syrtos/train/resolve.h"
 
 namespace syrtos::cli {
@@ -19,7 +20,6 @@ using nlohmann::json;
 struct Options {
   std::string name;
   std::string input = "auto";
-  std::string shortcut = "projection";
   std::string precision = "f32";
   int64_t classes = train::kUnset;
   int64_t batch = 1;
@@ -29,16 +29,15 @@ struct Options {
   bool compiled = false;
 };
 
-nn::ModelOptions model_options(const Options& options, const Context& context) {
-  nn::ModelOptions result = nn::default_options(nn::model_info(options.name));
-  const Shape image =
-      train::parse_image_size(options.input).shape_for(nn::model_info(options.name));
+nn::ModelOptions model_options(const nn::Network& network, const Options& options,
+                               const Context& context) {
+  nn::ModelOptions result = network.default_options();
+  const Shape image = train::parse_image_size(options.input).shape_for(network.info());
   result.channels = image[0];
   result.height = image[1];
   result.width = image[2];
   if (options.classes != train::kUnset) result.classes = options.classes;
   result.batch = options.batch;
-  result.shortcut = train::parse_shortcut(options.shortcut);
   result.dtype = train::choose_precision(options.precision, context.cpu).dtype;
   return result;
 }
@@ -55,14 +54,14 @@ json to_json(const nn::ModelSummary& summary) {
 
 int list_models(const Options& options) {
   if (!options.json) {
-    fmt::print("{}", nn::models_table());
+    fmt::print("{}", nn::models_table(nn::zoo::networks()));
     return kExitDone;
   }
   json list = json::array();
-  for (const nn::ModelInfo& info : nn::model_list()) {
-    json entry = to_json(nn::summarize(nn::build_model(info.name, nn::default_options(info))));
-    entry["description"] = info.description;
-    entry["source"] = info.source;
+  for (const nn::Network& network : nn::zoo::networks()) {
+    json entry = to_json(nn::summarize(network.build(network.default_options())));
+    entry["description"] = network.info().description;
+    entry["source"] = network.info().source;
     list.push_back(entry);
   }
   fmt::print("{}\n", list.dump());
@@ -70,12 +69,13 @@ int list_models(const Options& options) {
 }
 
 int show_model(const Options& options, const Context& context) {
-  const nn::ModelOptions model = model_options(options, context);
+  const nn::Network network = nn::find_network(options.name);
+  const nn::ModelOptions model = model_options(network, options, context);
   if (!options.json) {
-    fmt::print("{}", nn::model_table(options.name, model));
+    fmt::print("{}", nn::model_table(network, model));
     return kExitDone;
   }
-  const nn::ModelSummary summary = nn::summarize(nn::build_model(options.name, model));
+  const nn::ModelSummary summary = nn::summarize(network.build(model));
   json result = to_json(summary);
   result["layers"] = json::array();
   for (const nn::LayerSummary& layer : summary.layers) {
@@ -90,13 +90,14 @@ int show_model(const Options& options, const Context& context) {
 }
 
 int print_graph(const Options& options, const Context& context) {
-  const nn::ModelOptions model_with = model_options(options, context);
+  const nn::Network network = nn::find_network(options.name);
+  const nn::ModelOptions model_with = model_options(network, options, context);
   if (options.compiled) {
-    train::Network network(options.name, model_with, train::Network::Use::training);
-    fmt::print("{}", network.training().program().to_table());
+    train::CompiledNetwork compiled(network, model_with, train::CompiledNetwork::Use::training);
+    fmt::print("{}", compiled.training().program().to_table());
     return kExitDone;
   }
-  nn::Model model = nn::build_model(options.name, model_with);
+  nn::Model model = network.build(model_with);
   graph::add_gradients(model.graph, model.loss);
   if (options.optimised) graph::optimise(model.graph);
   fmt::print("{}", options.dot ? graph::to_dot(model.graph) : graph::to_table(model.graph));
@@ -104,10 +105,11 @@ int print_graph(const Options& options, const Context& context) {
 }
 
 void add_model_options(CLI::App& command, Options& options) {
-  command.add_option("NAME", options.name, "network")->required()->type_name("");
+  command.add_option("NAME", options.name, "network, such as resnet34 or resnet34:shortcut=padded")
+      ->required()
+      ->type_name("");
   command.add_option("--input", options.input, "image size, 32, 48x64 or 3x48x64");
   command.add_option("--classes", options.classes, "number of classes");
-  command.add_option("--shortcut", options.shortcut, "of residual blocks: projection or padded");
 }
 
 }  // namespace

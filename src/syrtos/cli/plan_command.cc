@@ -71,7 +71,7 @@ void add_plan(CLI::App& app, Run& run) {
   command->add_option("JOB", options->job.job_file, "job file (TOML); options override it")
       ->type_name("");
   for (const char* key : {"network", "input", "classes", "data.name", "data.samples", "batch",
-                          "precision", "threads", "shortcut"}) {
+                          "precision", "threads"}) {
     const train::JobField* field = train::find_field(key);
     if (field == nullptr) continue;
     command

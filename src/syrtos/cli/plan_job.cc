@@ -9,7 +9,7 @@
 #include "syrtos/cli/plan_request.h"
 #include "syrtos/cli/status_line.h"
 #include "syrtos/launch/hosts.h"
-#include "syrtos/train/network.h"
+#include "syrtos/train/compiled_network.h"
 #include "syrtos/train/probe.h"
 
 namespace syrtos::cli {
@@ -135,15 +135,12 @@ std::vector<int64_t> batches_of(int64_t batch, const ClusterProfile& cluster,
 
 strategy::ComputeTimes compute_for(const PlanRequest& request, const train::ResolvedJob& job,
                                    const std::vector<int64_t>& batches, const Context& context) {
-  train::ProbeOptions probe;
-  probe.network = job.job.network;
-  probe.input = fmt::format("{}x{}x{}", job.image[0], job.image[1], job.image[2]);
-  probe.classes = job.job.classes;
-  probe.shortcut = job.job.shortcut;
-  probe.precision = to_string(job.precision.dtype);
-  probe.threads = job.job.threads;
-  probe.seconds = request.seconds;
-  return train::probe_times(probe, batches, context.cpu, context.interrupted);
+  const train::ProbeOptions probe{.image = job.image,
+                                  .classes = job.job.classes,
+                                  .precision = job.precision,
+                                  .threads = static_cast<int>(job.job.threads),
+                                  .seconds = request.seconds};
+  return train::probe_times(job.network, probe, batches, context.interrupted);
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 
 #include "syrtos/base/format.h"
 #include "syrtos/cli/command.h"
+#include "syrtos/cli/probe_request.h"
 #include "syrtos/strategy/compute_times.h"
-#include "syrtos/train/probe.h"
 #include "syrtos/train/probe_data.h"
 
 namespace syrtos::cli {
@@ -21,7 +21,7 @@ using train::ProbeResult;
 constexpr size_t kShownKernels = 40;
 
 struct Options {
-  train::ProbeOptions probe;
+  ProbeRequest probe;
   std::string times;          ///< file to write
   std::vector<int64_t> more;  ///< batch sizes that it has too
   bool json = false;
@@ -86,20 +86,20 @@ void print(const ProbeResult& r) {
 }
 
 int run_probe(const Options& options, const Context& context) {
-  train::ProbeOptions probe = options.probe;
-  probe.profile = probe.profile || !options.times.empty();
-  ProbeResult result = probe_compute(probe, context.cpu, context.interrupted);
+  ProbeWork probe = resolve(options.probe, context.cpu);
+  probe.options.profile = probe.options.profile || !options.times.empty();
+  ProbeResult result = probe_compute(probe.network, probe.options, context.interrupted);
   if (context.interrupted()) {
     fmt::print(stderr, "interrupted after {} steps\n", result.steps);
     return kExitFailed;
   }
   if (!options.times.empty()) {
     std::vector<int64_t> batches = options.more;
-    batches.push_back(probe.batch);
-    strategy::write_compute_times(
-        options.times, options.more.empty()
-                           ? result.times
-                           : probe_times(probe, batches, context.cpu, context.interrupted));
+    batches.push_back(probe.options.batch);
+    strategy::write_compute_times(options.times, options.more.empty()
+                                                     ? result.times
+                                                     : probe_times(probe.network, probe.options,
+                                                                   batches, context.interrupted));
   }
   if (!options.probe.profile) {
     result.by_operation.clear();
@@ -185,13 +185,12 @@ void add_probe(CLI::App& app, Run& run) {
   add_probe_data(*command, run);
   add_probe_network(*command, run);
   CLI::App* compute = command->add_subcommand("compute", "Time the training steps of a network");
-  train::ProbeOptions& probe = options->probe;
+  ProbeRequest& probe = options->probe;
   compute->add_option("--network", probe.network, "network")->capture_default_str();
   compute->add_option("--batch", probe.batch, "samples per step")->capture_default_str();
   compute->add_option("--input", probe.input,
                       "image size, 32, 48x64 or 3x48x64 (default: the network's)");
   compute->add_option("--classes", probe.classes, "number of classes (default: the network's)");
-  compute->add_option("--shortcut", probe.shortcut, "of residual blocks: projection or padded");
   compute->add_option("--precision", probe.precision, "auto, f32 or bf16")->capture_default_str();
   compute->add_option("--threads", probe.threads, "default: all cores");
   compute->add_option("--seconds", probe.seconds, "how long to measure")->capture_default_str();

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "syrtos/graph/graph.h"
@@ -12,10 +11,7 @@
 
 namespace syrtos::nn {
 
-/// What a residual block adds where the number of channels changes: a 1x1 convolution of its input,
-/// or the input itself (every second pixel) with channels of zeros behind it.
-enum class Shortcut { projection, padded };
-
+/// What a network is built for; each of them takes all of it.
 struct ModelOptions {
   int64_t batch = 1;
   int64_t classes = 10;
@@ -25,20 +21,8 @@ struct ModelOptions {
   DType dtype = DType::f32;   ///< computed in: f32 or bf16
   bool training = true;       ///< false: running statistics, no dropout, no side classifiers
   float label_smoothing = 0;  ///< in the training loss only
-  Shortcut shortcut = Shortcut::projection;
   /// Batch norm uses the statistics of what all workers have of a batch (in training).
   bool synchronised_batch_norm = false;
-};
-
-struct ModelInfo {
-  std::string name;
-  std::string description;
-  int64_t channels = 3;  ///< of the images the source trains on, as height and width
-  int64_t height = 32;
-  int64_t width = 32;
-  int64_t classes = 10;
-  std::string source;          ///< paper
-  bool has_shortcuts = false;  ///< ModelOptions::shortcut means something
 };
 
 /// The forward pass and the loss; gradients are for the caller to add.
@@ -51,13 +35,6 @@ struct Model {
   ValueId loss = graph::kNone;                 ///< output "loss": [1] f32, the mean over the batch
   std::vector<NamedInitializer> initializers;  ///< of every parameter and state
 };
-
-/// Throws RequestError for an unknown name and for options that the network cannot take.
-Model build_model(std::string_view name, const ModelOptions& options);
-
-const std::vector<ModelInfo>& model_list();
-/// Throws RequestError that names the closest one.
-const ModelInfo& model_info(std::string_view name);
 
 /// Channels, height and width of the patches whose covariance the model's starting values are made
 /// of; nothing for most models.

@@ -89,18 +89,12 @@ ModelSummary summarize(const Model& model) {
   return summary;
 }
 
-ModelOptions default_options(const ModelInfo& info) {
-  return {.classes = info.classes,
-          .channels = info.channels,
-          .height = info.height,
-          .width = info.width};
-}
-
-std::string models_table() {
+std::string models_table(const std::vector<Network>& networks) {
   std::vector<Row> rows = {
       {"network", "parameters", "multiply-adds", "input", "classes", "what it is"}};
-  for (const ModelInfo& info : model_list()) {
-    const Model model = build_model(info.name, default_options(info));
+  for (const Network& network : networks) {
+    const NetworkInfo& info = network.info();
+    const Model model = network.build(network.default_options());
     rows.push_back({info.name, format_count(parameter_count(model.graph)),
                     rough(multiply_adds(model.graph)),
                     by_x(without_batch(model.graph.type(model.images).shape)),
@@ -109,12 +103,12 @@ std::string models_table() {
   return table(rows, {1, 2, 4});
 }
 
-std::string model_table(std::string_view name, const ModelOptions& given) {
-  const ModelInfo& info = model_info(name);
+std::string model_table(const Network& network, const ModelOptions& given) {
+  const NetworkInfo& info = network.info();
   ModelOptions options = given;
   // The table is for one image, but batch norm has no training of a single value.
   if (options.batch == 1) options.batch = 2;
-  const ModelSummary summary = summarize(build_model(name, options));
+  const ModelSummary summary = summarize(network.build(options));
   std::vector<Row> rows = {{"layer", "operation", "output", "parameters", "multiply-adds"}};
   const auto count_or_blank = [](int64_t count) {
     return count == 0 ? std::string() : format_count(count);
@@ -125,8 +119,8 @@ std::string model_table(std::string_view name, const ModelOptions& given) {
   }
   return fmt::format(
       "{}: {} ({})\ninput {}, {} {}, {} parameters, {} multiply-adds for one image\n\n{}",
-      info.name, info.description, info.source, by_x(summary.input), summary.classes,
-      summary.classes == 1 ? "class" : "classes", format_count(summary.parameters),
+      network.name(), info.description, info.source, by_x(summary.input),
+      summary.classes, summary.classes == 1 ? "class" : "classes", format_count(summary.parameters),
       format_count(summary.multiply_adds), table(rows, {3, 4}));
 }
 

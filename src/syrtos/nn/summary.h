@@ -1,10 +1,9 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "syrtos/nn/model.h"
+#include "syrtos/nn/network.h"
 
 namespace syrtos::nn {
 
@@ -28,12 +27,9 @@ struct ModelSummary {
 
 ModelSummary summarize(const Model& model);
 
-/// Options with which a network has the size its source gives.
-ModelOptions default_options(const ModelInfo& info);
-
-/// All networks at their default input: name, parameters, multiply-adds, input, what it is.
-std::string models_table();
+/// Networks at their default input: name, parameters, multiply-adds, input, what each is.
+std::string models_table(const std::vector<Network>& networks);
 /// One network, layer by layer.
-std::string model_table(std::string_view name, const ModelOptions& options);
+std::string model_table(const Network& network, const ModelOptions& options);
 
 }  // namespace syrtos::nn

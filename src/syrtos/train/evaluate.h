@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "syrtos/data/pipeline/loader.h"
-#include "syrtos/train/network.h"
+#include "syrtos/train/compiled_network.h"
 
 namespace syrtos::train {
 

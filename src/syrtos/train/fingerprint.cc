@@ -52,7 +52,7 @@ std::string layout_identity(const graph::Parameters& parameters) {
 
 }  // namespace
 
-json fingerprint(const ResolvedJob& resolved, const Network& network) {
+json fingerprint(const ResolvedJob& resolved, const CompiledNetwork& network) {
   json text;
   text["program"] = program_identity();
   const Job& job = resolved.job;

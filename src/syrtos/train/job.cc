@@ -11,8 +11,9 @@ namespace syrtos::train {
 
 const std::vector<JobField>& job_fields() {
   static const std::vector<JobField> fields = {
-      {"network", "--network", "network to train, see 'syrtos models'", &Job::network},
-      {"shortcut", "--shortcut", "of residual blocks: projection or padded", &Job::shortcut},
+      {"network", "--network",
+       "network to train ('syrtos models'), such as lenet5 or resnet34:shortcut=padded",
+       &Job::network},
       {"classes", "--classes", "number of classes (default: the data's)", &Job::classes},
       {"input", "--input", "image size, 32, 48x64 or 3x48x64 (default: the data's)", &Job::input},
       {"batch", "--batch", "samples per step", &Job::batch},
@@ -126,12 +127,6 @@ void set_field(Job& job, const JobField& field, const std::string& text, std::st
     if (!std::isfinite(value)) fail_request("{}: expected a number, found '{}'", where, text);
     job.*std::get<double Job::*>(field.member) = value;
   }
-}
-
-nn::Shortcut parse_shortcut(std::string_view name) {
-  if (name == "projection") return nn::Shortcut::projection;
-  if (name == "padded") return nn::Shortcut::padded;
-  fail_request("unknown shortcut '{}'{}", name, suggestion(name, {"projection", "padded"}));
 }
 
 optim::OptimizerOptions optimizer_options(const Job& job) {

@@ -7,7 +7,6 @@
 #include <variant>
 #include <vector>
 
-#include "syrtos/nn/model.h"
 #include "syrtos/optim/early_stopping.h"
 #include "syrtos/optim/optimizer.h"
 #include "syrtos/optim/schedule.h"
@@ -21,7 +20,6 @@ constexpr int64_t kUnset = std::numeric_limits<int64_t>::min();
 /// leave open is unset or "auto" until resolve() decides it.
 struct Job {
   std::string network = "lenet5";
-  std::string shortcut = "projection";
   int64_t classes = kUnset;  ///< unset: the data's
   std::string input =
       "auto";  ///< "32", "48x64", "3x48x64"; auto: the data's images, or the network's default
@@ -99,7 +97,6 @@ const JobField* find_field(std::string_view key);
 /// expected; `where` begins the message.
 void set_field(Job& job, const JobField& field, const std::string& text, std::string_view where);
 
-nn::Shortcut parse_shortcut(std::string_view name);
 optim::OptimizerOptions optimizer_options(const Job& job);
 optim::Schedule schedule_of(const Job& job, int64_t total_steps);
 optim::EarlyStopping early_stopping(const Job& job);

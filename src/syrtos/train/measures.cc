@@ -24,8 +24,8 @@ void write_json(const std::filesystem::path& path, const json& text) {
 
 }  // namespace
 
-Measures::Measures(TeamWork& team, const Network& network, const ResolvedJob& job, Earlier earlier,
-                   int64_t steps_done)
+Measures::Measures(TeamWork& team, const CompiledNetwork& network, const ResolvedJob& job,
+                   Earlier earlier, int64_t steps_done)
     : team_(team),
       network_(network),
       job_(job),

@@ -9,9 +9,9 @@
 
 #include "syrtos/base/clock.h"
 #include "syrtos/trace/division_log.h"
+#include "syrtos/train/compiled_network.h"
 #include "syrtos/train/earlier.h"
 #include "syrtos/train/measuring_cost.h"
-#include "syrtos/train/network.h"
 #include "syrtos/train/own_measures.h"
 #include "syrtos/train/resolve.h"
 #include "syrtos/train/run_directory.h"
@@ -35,7 +35,7 @@ namespace syrtos::train {
 class Measures {
  public:
   /// All outlive it. The curves begin, if this is the first worker of its host.
-  Measures(TeamWork& team, const Network& network, const ResolvedJob& job, Earlier earlier,
+  Measures(TeamWork& team, const CompiledNetwork& network, const ResolvedJob& job, Earlier earlier,
            int64_t steps_done);
 
   /// What this worker brings; `events` of a trace were recorded so far.
@@ -67,7 +67,7 @@ class Measures {
   void write_operators(const RunDirectory& directory) const;
 
   TeamWork& team_;
-  const Network& network_;
+  const CompiledNetwork& network_;
   const ResolvedJob& job_;
   const Clock::time_point begun_ = Clock::now();
   double spent_s_ = 0;

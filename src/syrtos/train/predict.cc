@@ -10,7 +10,6 @@
 #include "syrtos/data/sets/fit.h"
 #include "syrtos/data/sets/resized.h"
 #include "syrtos/train/resolve.h"
-#include "syrtos/train/run_directory.h"
 
 namespace syrtos::train {
 
@@ -18,26 +17,22 @@ namespace {
 constexpr std::string_view kTestPrefix = "test:";
 }  // namespace
 
-Predictor::Predictor(const LoadOptions& options, const CpuInfo& cpu,
-                     std::filesystem::path cache_home)
-    : checkpoint_(find_checkpoint(options.checkpoint)), cache_home_(std::move(cache_home)) {
-  if (options.batch < 1) fail_request("--batch: expected 1 or more, found {}", options.batch);
-  if (options.threads < 0 || options.threads > 1024) {
-    fail_request("--threads: expected 0 (all cores) to 1024, found {}", options.threads);
-  }
-  views_ = parse_views(options.views);
-  CheckpointReader reader(checkpoint_);
-  description_ = describe(reader);
+Predictor::Predictor(const nn::Network& network, CheckpointReader& checkpoint,
+                     const PredictorOptions& options, std::filesystem::path cache_home)
+    : checkpoint_(checkpoint.file()),
+      cache_home_(std::move(cache_home)),
+      description_(describe(checkpoint)),
+      precision_(options.precision),
+      views_(options.views) {
   if (!options.data.empty()) description_.data = options.data;
-  precision_ = choose_precision(options.precision, cpu);
-  set_thread_count(options.threads > 0 ? static_cast<int>(options.threads) : cpu.cores);
+  set_thread_count(options.threads);
   description_.options.batch = options.batch;
   description_.options.dtype = precision_.dtype;
-  network_ = std::make_unique<Network>(description_.network, description_.options,
-                                       Network::Use::evaluation);
+  network_ = std::make_unique<CompiledNetwork>(network, description_.options,
+                                               CompiledNetwork::Use::evaluation);
   require_memory(network_->bytes(),
-                 fmt::format("{} with a batch of {}", description_.network, options.batch));
-  load_parameters(reader, network_->parameters());
+                 fmt::format("{} with a batch of {}", network.name(), options.batch));
+  load_parameters(checkpoint, network_->parameters());
 }
 
 const data::Dataset& Predictor::test_data() {
@@ -95,8 +90,8 @@ void Predictor::put(const data::Sample& sample) {
 data::Sample Predictor::picture_sample(const std::string& file) {
   const nn::ModelOptions& options = description_.options;
   if (options.channels != 1 && options.channels != 3) {
-    fail_request("{}: {} takes {} channels, pictures have 1 or 3", file, description_.network,
-                 options.channels);
+    fail_request("{}: {} takes {} channels, pictures have 1 or 3", file,
+                 to_string(description_.network), options.channels);
   }
   data::Sample sample{.channels = options.channels};
   data::read_bytes(file, scratch_.file);

@@ -11,20 +11,22 @@
 
 namespace syrtos::train {
 
-/// What evaluation and prediction have in common: a network from a checkpoint.
-struct LoadOptions {
-  std::filesystem::path checkpoint = {};  ///< a file or a run directory
-  std::string data = {};                  ///< empty: what the network was trained on
-  std::string precision = "auto";
-  int64_t threads = 0;
+/// How a trained network is run.
+struct PredictorOptions {
+  std::string data = {};  ///< As --data takes it; empty: what the network was trained on.
+  Precision precision = {};
+  int threads = 1;
   int64_t batch = 64;
-  std::string views = "none";
+  std::vector<View> views = {View{}};  ///< Of each test sample.
 };
 
 /// A trained network, ready to run forward.
 class Predictor {
  public:
-  Predictor(const LoadOptions& options, const CpuInfo& cpu, std::filesystem::path cache_home);
+  /// `network` is the one that the checkpoint refers to (describe()); its weights are read now.
+  /// Throws RequestError when it is another one or does not fit in memory.
+  Predictor(const nn::Network& network, CheckpointReader& checkpoint,
+            const PredictorOptions& options, std::filesystem::path cache_home);
 
   /// Over the test data.
   Evaluation evaluate_test(const std::function<bool()>& should_stop = {});
@@ -45,7 +47,7 @@ class Predictor {
   std::filesystem::path cache_home_;
   NetworkDescription description_;
   Precision precision_;
-  std::unique_ptr<Network> network_;
+  std::unique_ptr<CompiledNetwork> network_;
   std::unique_ptr<data::Dataset> test_;
   std::vector<View> views_;
   data::Scratch scratch_;

@@ -12,8 +12,7 @@
 #include "syrtos/data/sets/random_data.h"
 #include "syrtos/graph/stages.h"
 #include "syrtos/optim/optimizer.h"
-#include "syrtos/train/network.h"
-#include "syrtos/train/resolve.h"
+#include "syrtos/train/compiled_network.h"
 
 namespace syrtos::train {
 
@@ -32,12 +31,12 @@ struct Times {
 /// One network with its optimizer, stepping over the same random batch.
 class Probe {
  public:
-  Probe(const std::string& network, const nn::ModelOptions& options)
-      : network_(network, options, Network::Use::training),
+  Probe(const nn::Network& network, const nn::ModelOptions& options)
+      : network_(network, options, CompiledNetwork::Use::training),
         optimizer_({.method = optim::Method::momentum}, network_.parameters().weights().size()) {
     bytes_ = network_.bytes();
     for (const auto& slot : optimizer_.slots()) bytes_ += static_cast<int64_t>(slot.values.size());
-    require_memory(bytes_, fmt::format("{} with a batch of {}", network, options.batch));
+    require_memory(bytes_, fmt::format("{} with a batch of {}", network.name(), options.batch));
     std::vector<optim::Segment> segments;
     for (const graph::ParameterSlot& slot : network_.parameters().slots()) {
       segments.push_back({slot.offset, slot.elements, slot.decay, slot.rate});
@@ -81,7 +80,7 @@ class Probe {
                 transform.bytes() * static_cast<size_t>(options.batch));
   }
 
-  Network network_;
+  CompiledNetwork network_;
   int64_t bytes_ = 0;
   optim::Optimizer optimizer_;
   std::vector<optim::Segment> segments_;
@@ -154,37 +153,23 @@ void profile(Probe& probe, size_t runs, ProbeResult& result) {
 
 }  // namespace
 
-ProbeResult probe_compute(const ProbeOptions& options, const CpuInfo& cpu,
+ProbeResult probe_compute(const nn::Network& network, const ProbeOptions& options,
                           const std::function<bool()>& should_stop) {
-  const nn::ModelInfo& info = nn::model_info(options.network);
-  const ImageSize size = parse_image_size(options.input);
-  if (options.batch < 1) fail_request("--batch: expected 1 or more, found {}", options.batch);
-  if (options.classes < 1 && options.classes != kUnset) {
-    fail_request("--classes: expected 1 or more, found {}", options.classes);
-  }
-  if (options.threads < 0 || options.threads > 1024) {
-    fail_request("--threads: expected 0 (all cores) to 1024, found {}", options.threads);
-  }
-  if (!(options.seconds >= 0 && options.seconds <= 86400)) {
-    fail_request("--seconds: expected 0 to 86400, found {}", options.seconds);
-  }
-
   ProbeResult result;
-  result.network = options.network;
+  result.network = network.name();
   result.batch = options.batch;
-  result.precision = choose_precision(options.precision, cpu);
-  result.threads = options.threads > 0 ? options.threads : cpu.cores;
-  result.classes = options.classes != kUnset ? options.classes : info.classes;
-  result.image = size.shape_for(info);
-  set_thread_count(static_cast<int>(result.threads));
+  result.precision = options.precision;
+  result.threads = options.threads;
+  result.classes = options.classes > 0 ? options.classes : network.info().classes;
+  result.image = options.image.rank() > 0 ? options.image : network.info().image();
+  set_thread_count(options.threads);
 
-  Probe probe(options.network, {.batch = result.batch,
-                                .classes = result.classes,
-                                .channels = result.image[0],
-                                .height = result.image[1],
-                                .width = result.image[2],
-                                .dtype = result.precision.dtype,
-                                .shortcut = parse_shortcut(options.shortcut)});
+  Probe probe(network, {.batch = result.batch,
+                        .classes = result.classes,
+                        .channels = result.image[0],
+                        .height = result.image[1],
+                        .width = result.image[2],
+                        .dtype = result.precision.dtype});
   const auto stopped = [&] { return should_stop && should_stop(); };
   const Clock::time_point warm_up = Clock::now();
   for (int step = 0; (step < kWarmUpSteps || seconds_since(warm_up) < kWarmUpSeconds) && !stopped();
@@ -220,15 +205,16 @@ ProbeResult probe_compute(const ProbeOptions& options, const CpuInfo& cpu,
   return result;
 }
 
-strategy::ComputeTimes probe_times(ProbeOptions options, std::vector<int64_t> batches,
-                                   const CpuInfo& cpu, const std::function<bool()>& should_stop) {
+strategy::ComputeTimes probe_times(const nn::Network& network, ProbeOptions options,
+                                   std::vector<int64_t> batches,
+                                   const std::function<bool()>& should_stop) {
   std::sort(batches.begin(), batches.end());
   batches.erase(std::unique(batches.begin(), batches.end()), batches.end());
   options.profile = true;
   strategy::ComputeTimes times;
   for (const int64_t batch : batches) {
     options.batch = batch;
-    const ProbeResult result = probe_compute(options, cpu, should_stop);
+    const ProbeResult result = probe_compute(network, options, should_stop);
     if (result.times.passes.empty()) break;  // stopped
     std::vector<strategy::ComputeTimes::Pass> passes = std::move(times.passes);
     passes.push_back(result.times.passes[0]);

@@ -5,23 +5,20 @@
 #include <string>
 #include <vector>
 
-#include "syrtos/nn/model.h"
+#include "syrtos/nn/network.h"
 #include "syrtos/strategy/compute_times.h"
-#include "syrtos/train/job.h"
 #include "syrtos/train/precision.h"
 
 namespace syrtos::train {
 
 struct ProbeOptions {
-  std::string network = "resnet18";
   int64_t batch = 42;
-  std::string input = "auto";
-  int64_t classes = kUnset;  ///< unset: the network's default
-  std::string shortcut = "projection";
-  std::string precision = "auto";
-  int64_t threads = 0;   ///< 0: all cores
-  double seconds = 3;    ///< to measure for, after the warm-up
-  bool profile = false;  ///< also kernel by kernel
+  Shape image = {};     ///< [channels, height, width]; none: the network's own.
+  int64_t classes = 0;  ///< 0: the network's own.
+  Precision precision = {};
+  int threads = 1;
+  double seconds = 3;    ///< To measure for, after the warm-up.
+  bool profile = false;  ///< Whether to measure kernel by kernel too.
 };
 
 /// Time of the kernels that share an operation or an implementation.
@@ -55,11 +52,12 @@ struct ProbeResult {
 
 /// Measures whole training steps (forward, backward, update by momentum) on random data: medians
 /// after a warm-up. `should_stop` ends it early with what there is.
-ProbeResult probe_compute(const ProbeOptions& options, const CpuInfo& cpu,
+ProbeResult probe_compute(const nn::Network& network, const ProbeOptions& options,
                           const std::function<bool()>& should_stop = {});
 
 /// The times of a network with each of these batch sizes, `options.seconds` each.
-strategy::ComputeTimes probe_times(ProbeOptions options, std::vector<int64_t> batches,
-                                   const CpuInfo& cpu, const std::function<bool()>& should_stop);
+strategy::ComputeTimes probe_times(const nn::Network& network, ProbeOptions options,
+                                   std::vector<int64_t> batches,
+                                   const std::function<bool()>& should_stop);
 
 }  // namespace syrtos::train

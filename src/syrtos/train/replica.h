@@ -9,7 +9,7 @@
 #include "syrtos/optim/clip.h"
 #include "syrtos/strategy/compute_times.h"
 #include "syrtos/strategy/replica.h"
-#include "syrtos/train/network.h"
+#include "syrtos/train/compiled_network.h"
 #include "syrtos/train/operator_profile.h"
 #include "syrtos/train/snapshot.h"
 
@@ -22,7 +22,7 @@ std::vector<optim::Segment> tensors_of(const graph::Parameters& parameters);
 class NetworkReplica final : public strategy::Replica {
  public:
   /// All outlive it. `kept` as in snapshot.h.
-  NetworkReplica(Network& network, optim::Optimizer& optimizer, strategy::Layout layout,
+  NetworkReplica(CompiledNetwork& network, optim::Optimizer& optimizer, strategy::Layout layout,
                  std::vector<KeptArena> kept);
 
   /// The next pass takes so many samples, which the program of that size has been given. With none
@@ -30,7 +30,7 @@ class NetworkReplica final : public strategy::Replica {
   void begin(int64_t samples, const ops::Step& step);
   /// Passes take the times that were measured elsewhere and compute nothing. Throws RequestError
   /// when they are of another network.
-  void replay(const strategy::ComputeTimes& times, const std::string& network);
+  void replay(const strategy::ComputeTimes& times);
   bool replays() const { return replay_.has_value(); }
 
   const strategy::Layout& layout() const override { return layout_; }
@@ -60,7 +60,7 @@ class NetworkReplica final : public strategy::Replica {
   const Plan& plan(NetworkProgram& program);
   void sleep_through(double seconds);
 
-  Network& network_;
+  CompiledNetwork& network_;
   optim::Optimizer& optimizer_;
   strategy::Layout layout_;
   std::vector<KeptArena> kept_;

@@ -10,7 +10,8 @@
 #include "syrtos/data/sets/fit.h"
 #include "syrtos/data/sets/random_data.h"
 #include "syrtos/data/statistics.h"
-#include "syrtos/train/network.h"
+#include "syrtos/nn/zoo/zoo.h"
+#include "syrtos/train/compiled_network.h"
 
 namespace syrtos::train {
 
@@ -85,8 +86,8 @@ Shape ImageSize::shape_or(const Shape& open) const {
           width > 0 ? width : open[2]};
 }
 
-Shape ImageSize::shape_for(const nn::ModelInfo& network) const {
-  return shape_or({network.channels, network.height, network.width});
+Shape ImageSize::shape_for(const nn::NetworkInfo& network) const {
+  return shape_or(network.image());
 }
 
 data::Splits random_splits(int64_t samples, const Shape& image, int64_t classes, uint64_t seed) {
@@ -129,7 +130,6 @@ nn::ModelOptions ResolvedJob::model_options(int64_t batch) const {
           .width = image[2],
           .dtype = precision.dtype,
           .label_smoothing = static_cast<float>(job.label_smoothing),
-          .shortcut = parse_shortcut(job.shortcut),
           .synchronised_batch_norm = job.workers > 1 && job.batch_norm == "synchronised"};
 }
 
@@ -155,7 +155,7 @@ void fit_data(data::Splits& splits, ResolvedJob& resolved, const Job& job,
 }
 
 // Everything about the data that the job leaves open.
-void resolve_data(ResolvedJob& resolved, Job& job, const nn::ModelInfo& network,
+void resolve_data(ResolvedJob& resolved, Job& job, const nn::NetworkInfo& network,
                   const std::filesystem::path& cache_home) {
   const ImageSize size = parse_image_size(job.input);
   resolved.augment = data::parse_augment(job.augment);
@@ -258,8 +258,8 @@ strategy::Options strategy_options(Job& job) {
 }  // namespace
 
 ResolvedJob resolve(Job job, const CpuInfo& cpu, const std::filesystem::path& cache_home) {
-  const nn::ModelInfo& network = nn::model_info(job.network);
-  parse_shortcut(job.shortcut);
+  ResolvedJob resolved{.network = nn::find_network(job.network)};
+  job.network = resolved.network.name();
   check_numbers(job);
   if (job.metric != "accuracy" && job.metric != "loss") {
     fail_request("unknown metric '{}'{}", job.metric, suggestion(job.metric, {"accuracy", "loss"}));
@@ -272,7 +272,6 @@ ResolvedJob resolve(Job job, const CpuInfo& cpu, const std::filesystem::path& ca
   if (job.epsilon == 0) job.epsilon = optim::default_epsilon(optimizer.method);
   optim::check(schedule_of(job, 1));
 
-  ResolvedJob resolved;
   resolved.strategy = strategy_options(job);
   resolved.trace = parse_trace(job.trace);
   resolved.precision = choose_precision(job.precision, cpu);
@@ -281,7 +280,7 @@ ResolvedJob resolve(Job job, const CpuInfo& cpu, const std::filesystem::path& ca
     const bool shared = resolved.strategy.exchange.kind == strategy::Exchange::Kind::shared;
     job.threads = shared ? std::max<int64_t>(1, cpu.cores / job.workers) : cpu.cores;
   }
-  resolve_data(resolved, job, network, cache_home);
+  resolve_data(resolved, job, resolved.network.info(), cache_home);
   resolved.job = std::move(job);
   if (resolved.job.every == 0) {
     const int64_t steps = resolved.steps_per_epoch() * resolved.job.epochs;

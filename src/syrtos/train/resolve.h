@@ -7,6 +7,7 @@
 #include "syrtos/data/pipeline/augment.h"
 #include "syrtos/data/pipeline/order.h"
 #include "syrtos/data/sets/fit.h"
+#include "syrtos/nn/network.h"
 #include "syrtos/ops/backend.h"
 #include "syrtos/strategy/options.h"
 #include "syrtos/train/evaluate.h"
@@ -25,7 +26,7 @@ struct ImageSize {
 
   /// [channels, height, width], with those of `open` (or the network's own) where nothing was said.
   Shape shape_or(const Shape& open) const;
-  Shape shape_for(const nn::ModelInfo& network) const;
+  Shape shape_for(const nn::NetworkInfo& network) const;
 };
 ImageSize parse_image_size(std::string_view text);
 
@@ -41,21 +42,22 @@ struct JobData {
 /// A job in which nothing is open any more, and the data it is about. Copies have the data in
 /// common.
 struct ResolvedJob {
-  Job job;
-  Precision precision;
-  Shape image;  ///< [channels, height, width]
-  JobData data;
-  data::Normalization normalization;
+  nn::Network network;
+  Job job = {};
+  Precision precision = {};
+  Shape image = {};  ///< [channels, height, width]
+  JobData data = {};
+  data::Normalization normalization = {};
   data::Fit fit = data::Fit::exact;  ///< of samples that do not have the network's size
-  data::Augment augment;
+  data::Augment augment = {};
   data::Remainder remainder = data::Remainder::short_batch;
-  std::vector<View> views;
+  std::vector<View> views = {};
 
-  strategy::Options strategy;
-  TraceSteps trace;                       ///< that are recorded event by event
-  double planned_step_s = 0;              ///< what a plan says of a step; 0: there was none
-  std::optional<Machine> machine;         ///< what this host can do at best, if that is known
-  std::shared_ptr<ops::Backend> backend;  ///< makes the kernels; none: the CPU's
+  strategy::Options strategy = {};
+  TraceSteps trace = {};                       ///< that are recorded event by event
+  double planned_step_s = 0;                   ///< what a plan says of a step; 0: there was none
+  std::optional<Machine> machine = {};         ///< what this host can do at best, if that is known
+  std::shared_ptr<ops::Backend> backend = {};  ///< makes the kernels; none: the CPU's
 
   nn::ModelOptions model_options(int64_t batch) const;
   /// Samples of all workers in a step.

@@ -59,7 +59,6 @@ void save_snapshot(const std::filesystem::path& file, const ResolvedJob& resolve
   const Job& job = resolved.job;
   const json meta = {
       {"network", job.network},
-      {"shortcut", job.shortcut},
       {"classes", job.classes},
       {"image", std::vector<int64_t>(resolved.image.begin(), resolved.image.end())},
       {"data", job.data},
@@ -157,7 +156,8 @@ Position load_snapshot(CheckpointReader& checkpoint, Parameters& parameters,
 
 NetworkDescription describe(const CheckpointReader& checkpoint) {
   NetworkDescription description;
-  description.network = field(checkpoint, "network", std::string("lenet5"));
+  description.network =
+      nn::parse_network_reference(field(checkpoint, "network", std::string("lenet5")));
   description.data = field(checkpoint, "data", std::string("mnist"));
   description.seed = field(checkpoint, "seed", int64_t{1});
   description.random_samples = field(checkpoint, "random_samples", int64_t{1});
@@ -185,7 +185,6 @@ NetworkDescription describe(const CheckpointReader& checkpoint) {
   options.channels = image[0];
   options.height = image[1];
   options.width = image[2];
-  options.shortcut = parse_shortcut(field(checkpoint, "shortcut", std::string("projection")));
   options.training = false;
   return description;
 }

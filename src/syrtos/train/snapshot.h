@@ -24,9 +24,10 @@ struct Position {
   int waited = 0;                                          ///< epochs since
 };
 
-/// What a checkpoint says about the network it holds: enough to build it again.
+/// What a checkpoint says about the network it holds: enough to build it again where the network
+/// that it refers to is known.
 struct NetworkDescription {
-  std::string network;
+  nn::NetworkReference network;
   nn::ModelOptions options;  ///< batch and precision are the reader's choice
   std::string data;          ///< what it was trained on, as --data takes it
   int64_t seed = 1;

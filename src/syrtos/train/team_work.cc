@@ -94,7 +94,6 @@ TeamWork::TeamWork(World& world, const ResolvedJob& job)
       options_(job.strategy),
       optimizer_options_(optimizer_options(job.job)),
       replay_file_(job.job.replay),
-      network_name_(job.job.network),
       group_(collective::Group::of(world, team_.worker_ranks())),
       meetings_(world, team_, options_.tolerates_losses()),
       test_shard_{world.rank(), team_.workers},
@@ -118,7 +117,7 @@ Task<json> TeamWork::open(json fingerprint, json state) {
   co_return decided.at("state");
 }
 
-Task<> TeamWork::begin(Network& network, optim::Optimizer& optimizer, std::vector<KeptArena> kept) {
+Task<> TeamWork::begin(CompiledNetwork& network, optim::Optimizer& optimizer, std::vector<KeptArena> kept) {
   strategy::Layout layout;
   layout.tensors = tensors_of(network.parameters());
   size_t bytes = network.parameters().weights().size_bytes();
@@ -132,7 +131,7 @@ Task<> TeamWork::begin(Network& network, optim::Optimizer& optimizer, std::vecto
   layout.buckets = strategy::plan_buckets(layout.tensors, bytes);
   replica_.emplace(network, optimizer, std::move(layout), std::move(kept));
   if (!replay_file_.empty()) {
-    replica_->replay(strategy::read_compute_times(replay_file_), network_name_);
+    replica_->replay(strategy::read_compute_times(replay_file_));
   }
   strategy_ = strategy::make_strategy(world_, team_, options_, optimizer_options_, *replica_);
   co_await strategy_->begin();

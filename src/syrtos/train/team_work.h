@@ -61,7 +61,7 @@ class TeamWork {
   Task<nlohmann::json> open(nlohmann::json fingerprint, nlohmann::json state);
   /// Measures the links, cuts the gradients into buckets and brings everybody to worker 0's
   /// weights.
-  Task<> begin(Network& network, optim::Optimizer& optimizer, std::vector<KeptArena> kept);
+  Task<> begin(CompiledNetwork& network, optim::Optimizer& optimizer, std::vector<KeptArena> kept);
 
   NetworkReplica& replica() { return *replica_; }
   strategy::Strategy& strategy() { return *strategy_; }
@@ -109,7 +109,6 @@ class TeamWork {
   strategy::Options options_;
   const optim::OptimizerOptions optimizer_options_;
   const std::string replay_file_;
-  const std::string network_name_;
   const collective::Group group_;
   strategy::Meetings meetings_;
   std::optional<NetworkReplica> replica_;

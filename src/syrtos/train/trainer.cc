@@ -15,19 +15,19 @@ using nlohmann::json;
 
 namespace {
 
-Network make_network(const ResolvedJob& job, int worker, const graph::Parameters* shared) {
+CompiledNetwork make_network(const ResolvedJob& job, int worker, const graph::Parameters* shared) {
   set_thread_count(static_cast<int>(job.job.threads));
   // With fewer samples than workers a share can be empty; the program still has a size.
   const int64_t share = std::max<int64_t>(1, job.share(worker));
-  return {job.job.network,
+  return {job.network,
           job.model_options(share),
-          Network::Use::both,
+          CompiledNetwork::Use::both,
           job.short_share(worker),
           shared,
           job.backend};
 }
 
-std::shared_ptr<optim::Optimizer> make_optimizer(const ResolvedJob& job, const Network& network) {
+std::shared_ptr<optim::Optimizer> make_optimizer(const ResolvedJob& job, const CompiledNetwork& network) {
   return std::make_shared<optim::Optimizer>(optimizer_options(job.job),
                                             network.parameters().weights().size());
 }

@@ -10,7 +10,7 @@
 #include "syrtos/train/board.h"
 #include "syrtos/train/measures.h"
 #include "syrtos/train/metrics.h"
-#include "syrtos/train/network.h"
+#include "syrtos/train/compiled_network.h"
 #include "syrtos/train/news.h"
 #include "syrtos/train/resolve.h"
 #include "syrtos/train/run_directory.h"
@@ -90,7 +90,7 @@ class Trainer {
   /// The same for a worker that is alone.
   Outcome run_alone(TrainObserver& observer, const std::function<bool()>& should_stop);
 
-  Network& network() { return network_; }
+  CompiledNetwork& network() { return network_; }
   const RunDirectory& directory() const { return *directory_; }
 
  private:
@@ -135,7 +135,7 @@ class Trainer {
 
   ResolvedJob job_;
   const int worker_;
-  Network network_;
+  CompiledNetwork network_;
   std::shared_ptr<optim::Optimizer> optimizer_;
   std::optional<optim::Lookahead> lookahead_;
   data::Transform training_transform_;

@@ -30,13 +30,13 @@ Heads build(Builder& b, ValueId x, const ModelOptions& options) {
 }  // namespace
 
 Network alexnet() {
-  return {.info = {.name = "alexnet",
-                   .description = "five convolutions, three dense layers, dropout",
-                   .height = 224,
-                   .width = 224,
-                   .classes = 1000,
-                   .source = "Krizhevsky et al. 2012, 2014"},
-          .build = build};
+  return {{.name = "alexnet",
+           .description = "five convolutions, three dense layers, dropout",
+           .height = 224,
+           .width = 224,
+           .classes = 1000,
+           .source = "Krizhevsky et al. 2012, 2014"},
+          build};
 }
 
 }  // namespace syrtos::nn::zoo

@@ -42,10 +42,10 @@ Heads build(Builder& b, ValueId x, const ModelOptions& options) {
 }  // namespace
 
 Network cifar10_fast() {
-  return {.info = {.name = "cifar10-fast",
-                   .description = "whitened patches, six 3x3 convolutions, for a few epochs",
-                   .source = "Jordan 2024"},
-          .build = build};
+  return {{.name = "cifar10-fast",
+           .description = "whitened patches, six 3x3 convolutions, for a few epochs",
+           .source = "Jordan 2024"},
+          build};
 }
 
 }  // namespace syrtos::nn::zoo

@@ -74,13 +74,13 @@ Heads build(Builder& b, ValueId x, const ModelOptions& options) {
 }  // namespace
 
 Network googlenet() {
-  return {.info = {.name = "googlenet",
-                   .description = "nine inception modules, two side classifiers in training",
-                   .height = 224,
-                   .width = 224,
-                   .classes = 1000,
-                   .source = "Szegedy et al. 2014"},
-          .build = build};
+  return {{.name = "googlenet",
+           .description = "nine inception modules, two side classifiers in training",
+           .height = 224,
+           .width = 224,
+           .classes = 1000,
+           .source = "Szegedy et al. 2014"},
+          build};
 }
 
 }  // namespace syrtos::nn::zoo

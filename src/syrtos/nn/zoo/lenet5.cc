@@ -24,13 +24,13 @@ Heads build(Builder& b, ValueId x, const ModelOptions& options) {
 }  // namespace
 
 Network lenet5() {
-  return {.info = {.name = "lenet5",
-                   .description = "two 5x5 convolutions with tanh, three dense layers",
-                   .channels = 1,
-                   .height = 28,
-                   .width = 28,
-                   .source = "LeCun et al. 1998"},
-          .build = build};
+  return {{.name = "lenet5",
+           .description = "two 5x5 convolutions with tanh, three dense layers",
+           .channels = 1,
+           .height = 28,
+           .width = 28,
+           .source = "LeCun et al. 1998"},
+          build};
 }
 
 }  // namespace syrtos::nn::zoo

@@ -13,13 +13,13 @@ Heads build(Builder& b, ValueId x, const ModelOptions& options) {
 }  // namespace
 
 Network mlp() {
-  return {.info = {.name = "mlp",
-                   .description = "three dense layers, the hidden ones of 512 units",
-                   .channels = 1,
-                   .height = 28,
-                   .width = 28,
-                   .source = "Rumelhart, Hinton, Williams 1986"},
-          .build = build};
+  return {{.name = "mlp",
+           .description = "three dense layers, the hidden ones of 512 units",
+           .channels = 1,
+           .height = 28,
+           .width = 28,
+           .source = "Rumelhart, Hinton, Williams 1986"},
+          build};
 }
 
 }  // namespace syrtos::nn::zoo

@@ -17,13 +17,13 @@ Heads build(Builder& b, ValueId x, const ModelOptions& options) {
 }  // namespace
 
 Network mnist_cnn() {
-  return {.info = {.name = "mnist-cnn",
-                   .description = "two 3x3 convolutions, max pool, two dense layers, dropout",
-                   .channels = 1,
-                   .height = 28,
-                   .width = 28,
-                   .source = "Keras examples 2015"},
-          .build = build};
+  return {{.name = "mnist-cnn",
+           .description = "two 3x3 convolutions, max pool, two dense layers, dropout",
+           .channels = 1,
+           .height = 28,
+           .width = 28,
+           .source = "Keras examples 2015"},
+          build};
 }
 
 }  // namespace syrtos::nn::zoo

@@ -10,7 +10,8 @@ namespace {
 struct Table {
   bool small_stem = false;
   bool bottlenecks = false;
-  std::array<int, 4> blocks;  ///< of conv2_x to conv5_x
+  std::array<int, 4> blocks;  ///< Of conv2_x to conv5_x.
+  Shortcut shortcut = Shortcut::projection;
 };
 
 ValueId shortcut(Builder& b, ValueId x, int64_t out, int64_t stride, Shortcut kind) {
@@ -55,63 +56,52 @@ ValueId stem(Builder& b, ValueId x, bool small) {
   return b.max_pool(x, {.kernel = 3, .stride = 2, .padding = 1});
 }
 
-Heads residual(Builder& b, ValueId x, const ModelOptions& options, const Table& table) {
+Heads residual(Builder& b, ValueId x, int64_t classes, const Table& table) {
   x = stem(b, x, table.small_stem);
   int64_t width = 64;
   for (size_t stage = 0; stage < table.blocks.size(); ++stage, width *= 2) {
     for (int block = 0; block < table.blocks[stage]; ++block) {
       const auto scope = b.scope(fmt::format("layer{}.{}", stage + 1, block));
       const int64_t stride = stage > 0 && block == 0 ? 2 : 1;
-      x = table.bottlenecks ? bottleneck(b, x, width, stride, options.shortcut)
-                            : basic(b, x, width, stride, options.shortcut);
+      x = table.bottlenecks ? bottleneck(b, x, width, stride, table.shortcut)
+                            : basic(b, x, width, stride, table.shortcut);
     }
   }
   x = b.global_avg_pool(x);
-  return {.logits = b.classifier("fc", x, options.classes)};
-}
-
-Heads build18(Builder& b, ValueId x, const ModelOptions& options) {
-  return residual(b, x, options, {.blocks = {2, 2, 2, 2}});
-}
-
-Heads build34(Builder& b, ValueId x, const ModelOptions& options) {
-  return residual(b, x, options, {.blocks = {3, 4, 6, 3}});
-}
-
-Heads build50(Builder& b, ValueId x, const ModelOptions& options) {
-  return residual(b, x, options, {.bottlenecks = true, .blocks = {3, 4, 6, 3}});
-}
-
-Heads build18_cifar(Builder& b, ValueId x, const ModelOptions& options) {
-  return residual(b, x, options, {.small_stem = true, .blocks = {2, 2, 2, 2}});
+  return {.logits = b.classifier("fc", x, classes)};
 }
 
 Network network(const char* name, const char* description, int64_t side, int64_t classes,
-                Heads (*build)(Builder&, ValueId, const ModelOptions&)) {
-  return {.info = {.name = name,
-                   .description = description,
-                   .height = side,
-                   .width = side,
-                   .classes = classes,
-                   .source = "He et al. 2015",
-                   .has_shortcuts = true},
-          .build = build};
+                const Table& table) {
+  NetworkInfo info = {.name = name,
+                      .description = description,
+                      .height = side,
+                      .width = side,
+                      .classes = classes,
+                      .source = "He et al. 2015"};
+  if (table.shortcut == Shortcut::padded) info.choices = {{"shortcut", "padded"}};
+  return {info, [table](Builder& b, ValueId images, const ModelOptions& options) {
+            return residual(b, images, options.classes, table);
+          }};
 }
 
 }  // namespace
 
-Network resnet18() {
-  return network("resnet18", "8 residual blocks of two 3x3 convolutions", 224, 1000, build18);
+Network resnet18(Shortcut shortcut) {
+  return network("resnet18", "8 residual blocks of two 3x3 convolutions", 224, 1000,
+                 {.blocks = {2, 2, 2, 2}, .shortcut = shortcut});
 }
-Network resnet34() {
-  return network("resnet34", "16 residual blocks of two 3x3 convolutions", 224, 1000, build34);
+Network resnet34(Shortcut shortcut) {
+  return network("resnet34", "16 residual blocks of two 3x3 convolutions", 224, 1000,
+                 {.blocks = {3, 4, 6, 3}, .shortcut = shortcut});
 }
-Network resnet50() {
-  return network("resnet50", "16 bottleneck blocks of 1x1, 3x3, 1x1", 224, 1000, build50);
+Network resnet50(Shortcut shortcut) {
+  return network("resnet50", "16 bottleneck blocks of 1x1, 3x3, 1x1", 224, 1000,
+                 {.bottlenecks = true, .blocks = {3, 4, 6, 3}, .shortcut = shortcut});
 }
-Network resnet18_cifar() {
+Network resnet18_cifar(Shortcut shortcut) {
   return network("resnet18-cifar", "ResNet-18 for small images: 3x3 stem, no max pool", 32, 10,
-                 build18_cifar);
+                 {.small_stem = true, .blocks = {2, 2, 2, 2}, .shortcut = shortcut});
 }
 
 }  // namespace syrtos::nn::zoo

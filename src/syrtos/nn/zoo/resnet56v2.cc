@@ -42,10 +42,10 @@ Heads build(Builder& b, ValueId x, const ModelOptions& options) {
 }  // namespace
 
 Network resnet56v2() {
-  return {.info = {.name = "resnet56v2",
-                   .description = "18 pre-activation bottleneck blocks, for small images",
-                   .source = "He et al. 2016"},
-          .build = build};
+  return {{.name = "resnet56v2",
+           .description = "18 pre-activation bottleneck blocks, for small images",
+           .source = "He et al. 2016"},
+          build};
 }
 
 }  // namespace syrtos::nn::zoo

@@ -24,13 +24,13 @@ Heads build(Builder& b, ValueId x, const ModelOptions& options) {
 }  // namespace
 
 Network signal_cnn() {
-  return {.info = {.name = "signal-cnn",
-                   .description = "three convolutions of 7 samples, for signals of one row",
-                   .channels = 1,
-                   .height = 1,
-                   .width = 256,
-                   .source = "after Wang et al. 2017"},
-          .build = build};
+  return {{.name = "signal-cnn",
+           .description = "three convolutions of 7 samples, for signals of one row",
+           .channels = 1,
+           .height = 1,
+           .width = 256,
+           .source = "after Wang et al. 2017"},
+          build};
 }
 
 }  // namespace syrtos::nn::zoo

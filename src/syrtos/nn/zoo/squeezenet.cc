@@ -42,13 +42,13 @@ Heads build(Builder& b, ValueId x, const ModelOptions& options) {
 }  // namespace
 
 Network squeezenet() {
-  return {.info = {.name = "squeezenet",
-                   .description = "eight fire modules, no dense layer",
-                   .height = 224,
-                   .width = 224,
-                   .classes = 1000,
-                   .source = "Iandola et al. 2016"},
-          .build = build};
+  return {{.name = "squeezenet",
+           .description = "eight fire modules, no dense layer",
+           .height = 224,
+           .width = 224,
+           .classes = 1000,
+           .source = "Iandola et al. 2016"},
+          build};
 }
 
 }  // namespace syrtos::nn::zoo

@@ -35,13 +35,13 @@ Heads build(Builder& b, ValueId x, const ModelOptions& options) {
 }  // namespace
 
 Network vgg16e() {
-  return {.info = {.name = "vgg16e",
-                   .description = "sixteen 3x3 convolutions, three dense layers, dropout",
-                   .height = 128,
-                   .width = 128,
-                   .classes = 1000,
-                   .source = "Simonyan, Zisserman 2014, configuration E"},
-          .build = build};
+  return {{.name = "vgg16e",
+           .description = "sixteen 3x3 convolutions, three dense layers, dropout",
+           .height = 128,
+           .width = 128,
+           .classes = 1000,
+           .source = "Simonyan, Zisserman 2014, configuration E"},
+          build};
 }
 
 }  // namespace syrtos::nn::zoo

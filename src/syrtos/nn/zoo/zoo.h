@@ -1,27 +1,17 @@
 #pragma once
 
+#include <string_view>
 #include <vector>
 
-#include "syrtos/nn/model.h"
+#include "syrtos/nn/network.h"
 
-namespace syrtos::nn::zoo {
+namespace syrtos::nn {
 
-/// A classifier in the middle of a network that only training uses.
-struct SideClassifier {
-  ValueId logits = graph::kNone;
-  float weight = 0;  ///< of its loss
-};
+namespace zoo {
 
-struct Heads {
-  ValueId logits = graph::kNone;
-  std::vector<SideClassifier> sides = {};
-};
-
-struct Network {
-  ModelInfo info;
-  /// Adds the layers from the images on; the options are complete and in range.
-  Heads (*build)(Builder& b, ValueId images, const ModelOptions& options);
-};
+/// What a residual block adds where the number of channels changes: a 1x1 convolution of its input,
+/// or the input itself (every second pixel) with channels of zeros behind it.
+enum class Shortcut { projection, padded };
 
 Network mlp();
 Network lenet5();
@@ -30,10 +20,10 @@ Network alexnet();
 Network vgg16e();
 Network googlenet();
 Network squeezenet();
-Network resnet18();
-Network resnet34();
-Network resnet50();
-Network resnet18_cifar();
+Network resnet18(Shortcut shortcut = Shortcut::projection);
+Network resnet34(Shortcut shortcut = Shortcut::projection);
+Network resnet50(Shortcut shortcut = Shortcut::projection);
+Network resnet18_cifar(Shortcut shortcut = Shortcut::projection);
 Network resnet56v2();
 Network cifar10_fast();
 Network signal_cnn();
@@ -41,4 +31,11 @@ Network signal_cnn();
 /// All of them, in the order in which they are listed.
 const std::vector<Network>& networks();
 
-}  // namespace syrtos::nn::zoo
+}  // namespace zoo
+
+/// The network of the zoo that is meant. For the edge alone, where people's words become values.
+/// Throws RequestError that names the closest one, or the choices that the network has.
+Network find_network(const NetworkReference& reference);
+Network find_network(std::string_view text);
+
+}  // namespace syrtos::nn

@@ -4,11 +4,10 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 
 #include "syrtos/data/pipeline/loader.h"
 #include "syrtos/graph/program.h"
-#include "syrtos/nn/model.h"
+#include "syrtos/nn/network.h"
 #include "syrtos/ops/backend.h"
 
 namespace syrtos::train {
@@ -42,7 +41,7 @@ class NetworkProgram {
 };
 
 /// A network ready to train, to evaluate, or both: the programs share their parameters.
-class Network {
+class CompiledNetwork {
  public:
   enum class Use { training, evaluation, both };
 
@@ -50,9 +49,9 @@ class Network {
   /// program takes so many samples: the last ones of an epoch. Throws RequestError when the network
   /// does not take the options or a batch does not fit in memory. `shared`: of another network of
   /// the same kind, whose weights it trains too. `backend` makes the kernels; none: the CPU's.
-  Network(const std::string& name, nn::ModelOptions options, Use use, int64_t short_batch = 0,
-          const graph::Parameters* shared = nullptr,
-          std::shared_ptr<ops::Backend> backend = nullptr);
+  CompiledNetwork(nn::Network network, nn::ModelOptions options, Use use, int64_t short_batch = 0,
+                  const graph::Parameters* shared = nullptr,
+                  std::shared_ptr<ops::Backend> backend = nullptr);
 
   NetworkProgram& training() { return training_.at(options_.batch); }
   /// The one that takes so many samples; compiled now if there is none yet: the last step of an
@@ -63,6 +62,7 @@ class Network {
   const graph::Parameters& parameters() const { return *parameters_; }
   /// The starting weights. `patches` as in nn::initialize_parameters.
   void initialize(uint64_t seed, const nn::PatchCovariance* patches = nullptr);
+  const nn::Network& network() const { return network_; }
   const nn::Model& model() const { return model_; }
 
   /// Memory of arenas and parameters.
@@ -72,7 +72,7 @@ class Network {
  private:
   void compile_training(int64_t samples);
 
-  const std::string name_;
+  const nn::Network network_;
   const nn::ModelOptions options_;
   std::shared_ptr<ops::Backend> backend_;  // outlives the programs
   nn::Model model_;

@@ -1,4 +1,4 @@
-#include "syrtos/train/network.h"
+#include "syrtos/train/compiled_network.h"
 
 #include <algorithm>
 #include <fstream>
@@ -57,42 +57,43 @@ std::span<const float> NetworkProgram::logits() const {
   return {logits_, static_cast<size_t>(batch_ * classes_)};
 }
 
-Network::Network(const std::string& name, nn::ModelOptions options, Use use, int64_t short_batch,
-                 const graph::Parameters* shared, std::shared_ptr<ops::Backend> backend)
-    : name_(name),
+CompiledNetwork::CompiledNetwork(nn::Network network, nn::ModelOptions options, Use use,
+                                 int64_t short_batch, const graph::Parameters* shared,
+                                 std::shared_ptr<ops::Backend> backend)
+    : network_(std::move(network)),
       options_(options),
       backend_(backend ? std::move(backend) : ops::onednn::make_backend()),
       parameters_(std::make_shared<graph::Parameters>()) {
   if (shared != nullptr) parameters_->share_weights(*shared);
   options.training = use != Use::evaluation;
-  model_ = nn::build_model(name, options);
+  model_ = network_.build(options);
   if (use != Use::evaluation) compile_training(options.batch);
   if (short_batch > 0) compile_training(short_batch);
   if (use != Use::training) {
     options.training = false;
-    evaluation_ = compiled(nn::build_model(name, options).graph, *backend_, parameters_);
+    evaluation_ = compiled(network_.build(options).graph, *backend_, parameters_);
   }
 }
 
-void Network::compile_training(int64_t samples) {
+void CompiledNetwork::compile_training(int64_t samples) {
   nn::ModelOptions options = options_;
   options.training = true;
   options.batch = samples;
-  nn::Model model = nn::build_model(name_, options);
+  nn::Model model = network_.build(options);
   graph::add_gradients(model.graph, model.loss);
   training_.emplace(samples, compiled(std::move(model.graph), *backend_, parameters_));
 }
 
-NetworkProgram& Network::training(int64_t samples) {
+NetworkProgram& CompiledNetwork::training(int64_t samples) {
   if (!training_.contains(samples)) compile_training(samples);
   return training_.at(samples);
 }
 
-void Network::initialize(uint64_t seed, const nn::PatchCovariance* patches) {
+void CompiledNetwork::initialize(uint64_t seed, const nn::PatchCovariance* patches) {
   nn::initialize_parameters(model_, seed, *parameters_, patches);
 }
 
-int64_t Network::bytes() const {
+int64_t CompiledNetwork::bytes() const {
   size_t total = parameters_->weights().size_bytes() + parameters_->gradients().size_bytes() +
                  parameters_->working().size_bytes() + parameters_->state().size_bytes();
   for (const auto& [samples, training] : training_) total += training.program().arena_bytes();

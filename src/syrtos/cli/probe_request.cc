@@ -1,0 +1,32 @@
+#include "syrtos/cli/probe_request.h"
+
+#include "syrtos/base/error.h"
+#include "syrtos/nn/zoo/zoo.h"
+#include "syrtos/train/resolve.h"
+
+namespace syrtos::cli {
+
+ProbeWork resolve(const ProbeRequest& request, const CpuInfo& cpu) {
+  ProbeWork work{.network = nn::find_network(request.network), .options = {}};
+  const train::ImageSize size = train::parse_image_size(request.input);
+  if (request.batch < 1) fail_request("--batch: expected 1 or more, found {}", request.batch);
+  if (request.classes < 1 && request.classes != train::kUnset) {
+    fail_request("--classes: expected 1 or more, found {}", request.classes);
+  }
+  if (request.threads < 0 || request.threads > 1024) {
+    fail_request("--threads: expected 0 (all cores) to 1024, found {}", request.threads);
+  }
+  if (!(request.seconds >= 0 && request.seconds <= 86400)) {
+    fail_request("--seconds: expected 0 to 86400, found {}", request.seconds);
+  }
+  work.options = {.batch = request.batch,
+                  .image = size.shape_for(work.network.info()),
+                  .classes = request.classes == train::kUnset ? 0 : request.classes,
+                  .precision = train::choose_precision(request.precision, cpu),
+                  .threads = request.threads > 0 ? static_cast<int>(request.threads) : cpu.cores,
+                  .seconds = request.seconds,
+                  .profile = request.profile};
+  return work;
+}
+
+}  // namespace syrtos::cli

@@ -1,0 +1,131 @@
+#include "syrtos/nn/network.h"
+
+#include "syrtos/base/error.h"
+
+namespace syrtos::nn {
+namespace {
+
+// Far above anything that fits in memory; keeps products of extents within 64 bits.
+constexpr int64_t kMaxSide = 1 << 14;
+constexpr int64_t kMaxChannels = 1 << 12;
+constexpr int64_t kMaxClasses = 1 << 24;
+constexpr int64_t kMaxBatch = 1 << 20;
+
+void require_range(const std::string& network, std::string_view what, int64_t found, int64_t max) {
+  if (found < 1 || found > max) {
+    fail_request("{}: expected {} from 1 to {}, found {}: choose one in this range", network, what,
+                 max, found);
+  }
+}
+
+}  // namespace
+
+std::string to_string(const NetworkReference& reference) {
+  std::string text = reference.name;
+  char before = ':';
+  for (const auto& [key, value] : reference.choices) {
+    text += fmt::format("{}{}={}", before, key, value);
+    before = ',';
+  }
+  return text;
+}
+
+NetworkReference parse_network_reference(std::string_view text) {
+  const size_t colon = text.find(':');
+  NetworkReference reference{std::string(text.substr(0, colon))};
+  std::string_view rest = colon == std::string_view::npos ? "" : text.substr(colon + 1);
+  bool valid = !reference.name.empty() && (colon == std::string_view::npos || !rest.empty());
+  while (valid && !rest.empty()) {
+    const std::string_view choice = rest.substr(0, rest.find(','));
+    const size_t equals = choice.find('=');
+    valid = equals != std::string_view::npos && equals > 0 && equals + 1 < choice.size();
+    if (!valid) break;
+    reference.choices.emplace(choice.substr(0, equals), choice.substr(equals + 1));
+    rest.remove_prefix(std::min(rest.size(), choice.size() + 1));
+  }
+  if (valid) return reference;
+  fail_request(
+      "network: expected a name such as resnet34, or with a choice such as "
+      "resnet34:shortcut=padded, found '{}'",
+      text);
+}
+
+ModelOptions Network::default_options() const {
+  return {.classes = info_.classes,
+          .channels = info_.channels,
+          .height = info_.height,
+          .width = info_.width};
+}
+
+ModelOptions Network::complete(ModelOptions options) const {
+  if (options.channels == 0) options.channels = info_.channels;
+  if (options.height == 0) options.height = info_.height;
+  if (options.width == 0) options.width = info_.width;
+  require_range(name(), "a batch size", options.batch, kMaxBatch);
+  require_range(name(), "a number of classes", options.classes, kMaxClasses);
+  require_range(name(), "a number of channels", options.channels, kMaxChannels);
+  require_range(name(), "an image height", options.height, kMaxSide);
+  require_range(name(), "an image width", options.width, kMaxSide);
+  if (options.dtype != DType::f32 && options.dtype != DType::bf16) {
+    fail_request("{}: expected to compute in f32 or bf16, found {}", name(),
+                 to_string(options.dtype));
+  }
+  if (!(options.label_smoothing >= 0 && options.label_smoothing < 1)) {
+    fail_request("{}: expected a label smoothing of at least 0 and below 1, found {}", name(),
+                 options.label_smoothing);
+  }
+  return options;
+}
+
+Model Network::build_complete(const ModelOptions& o) const {
+  Model model;
+  model.name = name();
+  graph::Graph& graph = model.graph;
+  model.images = graph.add_input("images", {o.dtype, {o.batch, o.channels, o.height, o.width}});
+  model.labels = graph.add_input("labels", {DType::s32, {o.batch}});
+
+  Builder builder(graph, o.dtype, o.training);
+  builder.synchronise_batch_norm(o.synchronised_batch_norm);
+  const Heads heads = layers_(builder, model.images, o);
+  const float smoothing = o.training ? o.label_smoothing : 0;
+  model.logits = builder.to_f32(heads.logits);
+  model.loss = builder.cross_entropy(model.logits, model.labels, smoothing);
+  for (const SideClassifier& side : heads.sides) {
+    const ValueId loss = builder.cross_entropy(side.logits, model.labels, smoothing);
+    model.loss = builder.add(model.loss, builder.scale(loss, side.weight));
+  }
+  graph.set_output("logits", model.logits);
+  graph.set_output("loss", model.loss);
+  graph.set_scope("");
+  model.initializers = builder.initializers();
+  return model;
+}
+
+// By trying: a rule per network would be a second description of it.
+int64_t Network::smallest_side(ModelOptions options) const {
+  for (int64_t side = 1; side < 1024; ++side) {
+    try {
+      options.height = options.width = side;
+      build_complete(options);
+      return side;
+    } catch (const ImageTooSmall&) {
+      continue;
+    }
+  }
+  return kMaxSide;
+}
+
+Model Network::build(const ModelOptions& given) const {
+  const ModelOptions options = complete(given);
+  try {
+    return build_complete(options);
+  } catch (const ImageTooSmall& reason) {
+    const int64_t side = smallest_side(options);
+    fail_request(
+        "{} needs images of at least {}x{}, found {}x{} ({}): give larger images or "
+        "enlarge these",
+        name(), side, side, options.height, options.width, reason.what());
+  }
+}
+
+}  // namespace syrtos::nn
