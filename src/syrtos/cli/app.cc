@@ -4,7 +4,6 @@
 #include <new>
 
 #include "syrtos/base/error.h"
-#include "syrtos/base/format.h"
 #include "syrtos/cli/command.h"
 #include "syrtos/cli/interrupt.h"
 #include "syrtos/ops/onednn/backend.h"
@@ -14,50 +13,6 @@ namespace syrtos::cli {
 namespace {
 
 void print_error(const std::string& text) { fmt::print(stderr, "error: {}\n", text); }
-
-// The command that the arguments led to, with its path: "syrtos probe compute".
-const CLI::App* deepest(const CLI::App& app, std::string& path) {
-  const CLI::App* at = &app;
-  path = app.get_name();
-  for (auto inner = at->get_subcommands(); !inner.empty(); inner = at->get_subcommands()) {
-    at = inner.front();
-    path += " " + at->get_name();
-  }
-  return at;
-}
-
-std::vector<std::string> option_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  return names;
-}
-
-std::vector<std::string> command_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
-  return names;
-}
-
-// CLI11 says that something was not expected; this says what would have been.
-std::string explain(const CLI::App& app, const CLI::ParseError& error) {
-  std::string path;
-  const CLI::App* at = deepest(app, path);
-  const std::string help = fmt::format("see '{} --help'", path);
-  const std::vector<std::string> extra = app.remaining(true);
-  if (extra.empty()) return fmt::format("{}; {}", error.what(), help);
-  const std::string word = extra.front().substr(0, extra.front().find('='));
-  if (word.starts_with("-")) {
-    return fmt::format("unknown option '{}' of '{}'; {}{}", word, path,
-                       did_you_mean(word, option_names(*at)), help);
-  }
-  if (!command_names(*at).empty()) {
-    return fmt::format("unknown command '{}'{}; {}", word, suggestion(word, command_names(*at)),
-                       help);
-  }
-  return fmt::format("'{}' takes no further argument, found '{}'; {}", path, word, help);
-}
 
 int run_chosen(const Run& chosen, std::vector<std::string> arguments) {
   try {
@@ -77,14 +32,10 @@ int run_chosen(const Run& chosen, std::vector<std::string> arguments) {
 }  // namespace
 
 int run(int argc, char** argv) {
-  CLI::App app("Syrtos trains deep networks on CPUs.", "syrtos");
-  app.set_version_flag("--version", [] {
+  Parser parser("syrtos", "Syrtos trains deep networks on CPUs.", [] {
     return fmt::format("syrtos {} (oneDNN {})", SYRTOS_VERSION, ops::onednn::version());
   });
-  app.require_subcommand(1);
-  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  app.get_formatter()->column_width(34);
-  app.failure_message([](const CLI::App*, const CLI::Error&) { return std::string(); });
+  Command app = parser.program();
   app.footer(
       "Examples:\n"
       "  syrtos data get mnist\n"
@@ -105,12 +56,7 @@ int run(int argc, char** argv) {
   add_watch(app, chosen);
   add_doctor(app, chosen);
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    print_error(explain(app, error));
-    return kExitRequest;
+    if (!parser.parse(argc, argv)) return kExitDone;
   } catch (const RequestError& error) {
     print_error(error.what());
     return kExitRequest;

@@ -1,10 +1,12 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "syrtos/base/config.h"
 #include "syrtos/base/cpu.h"
+#include "syrtos/cli/parser.h"
 
 namespace syrtos::cli {
 
@@ -24,18 +26,18 @@ struct Context {
 using Run = std::function<int(const Context&)>;
 
 // Each adds its command to the program and sets `run` when it is chosen.
-void add_train(CLI::App& app, Run& run);
-void add_eval(CLI::App& app, Run& run);
-void add_predict(CLI::App& app, Run& run);
-void add_models(CLI::App& app, Run& run);
-void add_data(CLI::App& app, Run& run);
-void add_probe(CLI::App& app, Run& run);
-void add_plan(CLI::App& app, Run& run);
-void add_estimate(CLI::App& app, Run& run);
-void add_probe_network(CLI::App& probe, Run& run);
-void add_explain(CLI::App& app, Run& run);
-void add_watch(CLI::App& app, Run& run);
-void add_doctor(CLI::App& app, Run& run);
+void add_train(Command app, Run& run);
+void add_eval(Command app, Run& run);
+void add_predict(Command app, Run& run);
+void add_models(Command app, Run& run);
+void add_data(Command app, Run& run);
+void add_probe(Command app, Run& run);
+void add_plan(Command app, Run& run);
+void add_estimate(Command app, Run& run);
+void add_probe_network(Command probe, Run& run);
+void add_explain(Command app, Run& run);
+void add_watch(Command app, Run& run);
+void add_doctor(Command app, Run& run);
 
 /// The whole program. Prints errors itself.
 int run(int argc, char** argv);

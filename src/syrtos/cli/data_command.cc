@@ -135,87 +135,85 @@ int pack_set(const Options& options, const Context& context) {
 
 using Action = int (*)(const Options&, const Context&);
 
-void choose(CLI::App& command, Run& run, const std::shared_ptr<Options>& options, Action action) {
+void choose(Command command, Run& run, const std::shared_ptr<Options>& options, Action action) {
   command.callback([options, action, &run] {
     run = [options, action](const Context& context) { return action(*options, context); };
   });
 }
 
-void add_get(CLI::App& data, Run& run, const std::shared_ptr<Options>& options) {
-  CLI::App* get = data.add_subcommand("get", "Fetch data sets by name");
-  get->add_option("NAME", options->names, "mnist, fashion-mnist, cifar10, cifar100")
-      ->required()
-      ->type_name("");
-  get->add_option("--to", options->to, "where to: writes DIR/NAME; otherwise the cache directory")
-      ->type_name("DIR");
-  get->add_option("--from", options->from, "take it from these files, in any format")
-      ->type_name("PATH");
-  get->add_flag("--force", options->force, "replace packs that are there");
-  get->footer(
+void add_get(Command data, Run& run, const std::shared_ptr<Options>& options) {
+  Command get = data.add_subcommand("get", "Fetch data sets by name");
+  get.add_option("NAME", options->names, "mnist, fashion-mnist, cifar10, cifar100")
+      .required()
+      .type_name("");
+  get.add_option("--to", options->to, "where to: writes DIR/NAME; otherwise the cache directory")
+      .type_name("DIR");
+  get.add_option("--from", options->from, "take it from these files, in any format")
+      .type_name("PATH");
+  get.add_flag("--force", options->force, "replace packs that are there");
+  get.footer(
       "Examples:\n"
       "  syrtos data get mnist cifar10\n"
       "  syrtos data get cifar100 --from ~/Downloads/cifar-100-binary.tar.gz");
-  choose(*get, run, options, get_sets);
+  choose(get, run, options, get_sets);
 }
 
-void add_list(CLI::App& data, Run& run, const std::shared_ptr<Options>& options) {
-  CLI::App* list = data.add_subcommand("list", "List the data sets that can be fetched");
-  list->add_option("--in", options->to, "where to look; otherwise the cache directory")
-      ->type_name("DIR");
-  list->add_flag("--json", options->json, "print as JSON");
-  list->footer("Example:\n  syrtos data list");
-  choose(*list, run, options, list_sets);
+void add_list(Command data, Run& run, const std::shared_ptr<Options>& options) {
+  Command list = data.add_subcommand("list", "List the data sets that can be fetched");
+  list.add_option("--in", options->to, "where to look; otherwise the cache directory")
+      .type_name("DIR");
+  list.add_flag("--json", options->json, "print as JSON");
+  list.footer("Example:\n  syrtos data list");
+  choose(list, run, options, list_sets);
 }
 
-void add_info(CLI::App& data, Run& run, const std::shared_ptr<Options>& options) {
-  CLI::App* info = data.add_subcommand("info", "Say what a data set has in it");
-  info->add_option("NAME|PATH", options->info.data, "data set")->required()->type_name("");
-  info->add_option("--preview", options->info.preview, "draw samples of each class")
-      ->type_name("FILE.png");
-  info->add_option("--limit", options->info.limit, "samples to measure")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  info->add_flag("--json", options->info.json, "print as JSON");
-  info->footer(
+void add_info(Command data, Run& run, const std::shared_ptr<Options>& options) {
+  Command info = data.add_subcommand("info", "Say what a data set has in it");
+  info.add_option("NAME|PATH", options->info.data, "data set").required().type_name("");
+  info.add_option("--preview", options->info.preview, "draw samples of each class")
+      .type_name("FILE.png");
+  info.add_option("--limit", options->info.limit, "samples to measure").positive().show_default();
+  info.add_flag("--json", options->info.json, "print as JSON");
+  info.footer(
       "Examples:\n"
       "  syrtos data info cifar10 --preview cifar10.png\n"
       "  syrtos data info ~/photos --limit 1000 --json");
-  info->callback([options, &run] {
+  info.callback([options, &run] {
     run = [options](const Context& context) { return print_info(options->info, context); };
   });
 }
 
-void add_pack(CLI::App& data, Run& run, const std::shared_ptr<Options>& options) {
-  CLI::App* pack = data.add_subcommand("pack", "Turn files of any format into packs");
-  pack->add_option("PATH", options->path, "file, directory or archive")->required()->type_name("");
-  pack->add_option("--to", options->to,
-                   "where to: writes DIR itself; otherwise a new one in the cache directory")
-      ->type_name("DIR");
-  pack->add_option("--size", options->size, "scale pictures to N or HxW; otherwise files stay")
-      ->type_name("HxW");
-  pack->add_flag("--force", options->force, "replace packs that are there");
-  pack->footer(
+void add_pack(Command data, Run& run, const std::shared_ptr<Options>& options) {
+  Command pack = data.add_subcommand("pack", "Turn files of any format into packs");
+  pack.add_option("PATH", options->path, "file, directory or archive").required().type_name("");
+  pack.add_option("--to", options->to,
+                  "where to: writes DIR itself; otherwise a new one in the cache directory")
+      .type_name("DIR");
+  pack.add_option("--size", options->size, "scale pictures to N or HxW; otherwise files stay")
+      .type_name("HxW");
+  pack.add_flag("--force", options->force, "replace packs that are there");
+  pack.footer(
       "Examples:\n"
       "  syrtos data pack ~/photos --size 224\n"
       "  syrtos train --network resnet18 --data photos");
-  choose(*pack, run, options, pack_set);
+  choose(pack, run, options, pack_set);
 }
 
 }  // namespace
 
-void add_data(CLI::App& app, Run& run) {
+void add_data(Command app, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("data", "Get, look at and pack data sets");
-  command->require_subcommand(1);
-  command->footer(
+  Command command = app.add_subcommand("data", "Get, look at and pack data sets");
+  command.require_subcommand(1, 1);
+  command.footer(
       "Examples:\n"
       "  syrtos data get cifar10\n"
       "  syrtos data info cifar10 --preview cifar10.png\n\n"
       "Data sets are kept in $XDG_CACHE_HOME/syrtos/data, otherwise ~/.cache/syrtos/data.");
-  add_get(*command, run, options);
-  add_list(*command, run, options);
-  add_info(*command, run, options);
-  add_pack(*command, run, options);
+  add_get(command, run, options);
+  add_list(command, run, options);
+  add_info(command, run, options);
+  add_pack(command, run, options);
 }
 
 }  // namespace syrtos::cli

@@ -49,15 +49,15 @@ int run_doctor(bool as_json, const Context& context) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Run& run) {
+void add_doctor(Command app, Run& run) {
   auto as_json = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand("doctor", "Look at this machine and what is missing");
-  command->add_flag("--json", *as_json, "print as JSON");
+  Command command = app.add_subcommand("doctor", "Look at this machine and what is missing");
+  command.add_flag("--json", *as_json, "print as JSON");
   // What launchers compare between hosts.
   auto identity = std::make_shared<bool>(false);
-  command->add_flag("--identity", *identity)->group("");
-  command->footer("Example:\n  syrtos doctor");
-  command->callback([as_json, identity, &run] {
+  command.add_flag("--identity", *identity).hidden();
+  command.footer("Example:\n  syrtos doctor");
+  command.callback([as_json, identity, &run] {
     run = [as_json, identity](const Context& context) {
       if (!*identity) return run_doctor(*as_json, context);
       fmt::print("{}\n", launch::identity_line(context.cpu.cores));

@@ -153,74 +153,69 @@ int run_estimate(EstimateOptions options, const Context& context) {
   return kExitDone;
 }
 
-void add_times(CLI::App& command, EstimateOptions& options) {
+void add_times(Command command, EstimateOptions& options) {
   command.add_option("--t-grad", options.t_grad, "time to compute the gradients of one batch")
-      ->type_name("SECONDS");
+      .type_name("SECONDS");
   command.add_option("--t-comm", options.t_comm, "time to move all weights once over the link")
-      ->type_name("SECONDS");
+      .type_name("SECONDS");
   ProbeRequest& probe = options.probe;
   const auto group = "Times measured here instead";
   command.add_option("--network", probe.network, "t_grad: forward and backward pass of this one")
-      ->type_name("NAME")
-      ->group(group);
-  command.add_option("--batch", probe.batch, "its samples per batch")
-      ->capture_default_str()
-      ->group(group);
-  command.add_option("--input", probe.input, "image size (default: the network's)")->group(group);
+      .type_name("NAME")
+      .group(group);
+  command.add_option("--batch", probe.batch, "its samples per batch").show_default().group(group);
+  command.add_option("--input", probe.input, "image size (default: the network's)").group(group);
   command.add_option("--precision", probe.precision, "auto, f32 or bf16")
-      ->capture_default_str()
-      ->group(group);
-  command.add_option("--threads", probe.threads, "default: all cores")->group(group);
-  command.add_option("--seconds", probe.seconds, "how long to measure")
-      ->capture_default_str()
-      ->group(group);
+      .show_default()
+      .group(group);
+  command.add_option("--threads", probe.threads, "default: all cores").group(group);
+  command.add_option("--seconds", probe.seconds, "how long to measure").show_default().group(group);
   command
       .add_option("--bandwidth", options.bandwidth,
                   "t_comm: 4 bytes per parameter over a link of this speed")
-      ->capture_default_str()
-      ->group(group);
+      .show_default()
+      .group(group);
 }
 
 }  // namespace
 
-void add_estimate(CLI::App& app, Run& run) {
+void add_estimate(Command app, Run& run) {
   auto options = std::make_shared<EstimateOptions>();
-  CLI::App* command =
+  Command command =
       app.add_subcommand("estimate", "Estimate the speed-up of several workers by formulas");
-  options->command = command;
-  add_times(*command, *options);
+  options->given = [command](const char* option) { return command.given(option); };
+  add_times(command, *options);
   command
-      ->add_option("--type", options->type,
-                   "sync-join (each worker a batch), sync-split (each a part of one) or async "
-                   "(nobody waits)")
-      ->capture_default_str();
+      .add_option("--type", options->type,
+                  "sync-join (each worker a batch), sync-split (each a part of one) or async "
+                  "(nobody waits)")
+      .show_default();
   command
-      ->add_option("--server", options->server,
-                   "of the weights: central (one process) or distributed (a part on each worker)")
-      ->capture_default_str();
-  command->add_option("--workers", options->workers, "number of workers N")
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_option("--batches", options->batches, "batches to train on in all, D")
-      ->type_name("D")
-      ->capture_default_str();
+      .add_option("--server", options->server,
+                  "of the weights: central (one process) or distributed (a part on each worker)")
+      .show_default();
+  command.add_option("--workers", options->workers, "number of workers N")
+      .type_name("N")
+      .show_default();
+  command.add_option("--batches", options->batches, "batches to train on in all, D")
+      .type_name("D")
+      .show_default();
   command
-      ->add_option("--output", options->output,
-                   "single (for N workers), csv (for 1 to N, between semicolons) or plot")
-      ->capture_default_str();
-  command->add_flag("--bounds", options->bounds,
-                    "also the best and the worst case, where the formulas have both");
-  command->add_option("--to", options->to, "write the plot to this .svg or .png")
-      ->type_name("FILE");
-  command->add_flag("--json", options->json, "print as JSON");
-  command->footer(
+      .add_option("--output", options->output,
+                  "single (for N workers), csv (for 1 to N, between semicolons) or plot")
+      .show_default();
+  command.add_flag("--bounds", options->bounds,
+                   "also the best and the worst case, where the formulas have both");
+  command.add_option("--to", options->to, "write the plot to this .svg or .png").type_name("FILE");
+  command.add_flag("--json", options->json, "print as JSON");
+  command.footer(
       "Printed is how many times faster the training is than on one worker without a server.\n"
       "Examples:\n"
       "  syrtos estimate --t-grad 0.758 --t-comm 0.033 --workers 8\n"
       "  syrtos estimate --t-grad 0.758 --t-comm 0.033 --type sync-split --output plot --bounds\n"
       "  syrtos estimate --t-grad 0.821 --t-comm 0.811 --server distributed --output csv\n"
       "  syrtos estimate --network resnet18 --batch 42 --bandwidth '10 Gbit/s' --to speed-up.svg");
-  command->callback([options, &run] {
+  command.callback([options, &run] {
     run = [options](const Context& context) { return run_estimate(*options, context); };
   });
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <functional>
 #include <string>
 
 #include "syrtos/cli/command.h"
@@ -22,9 +22,7 @@ struct EstimateOptions {
   bool json = false;
   ProbeRequest probe = {.network = ""};
   std::string bandwidth = "1 Gbit/s";
-  const CLI::App* command = nullptr;
-
-  bool given(const char* option) const { return command->count(option) > 0; }
+  std::function<bool(const char*)> given;  ///< whether an option was
 };
 
 /// What is asked for, checked.

@@ -47,24 +47,24 @@ int run_eval(const Options& options, const Context& context) {
 
 }  // namespace
 
-void add_eval(CLI::App& app, Run& run) {
+void add_eval(Command app, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("eval", "Measure a trained network on test data");
-  command->add_option("RUN", options->load.checkpoint, "run directory or checkpoint")
-      ->required()
-      ->type_name("");
-  command->add_option("--data", options->load.data, "default: what it was trained on");
-  command->add_option("--precision", options->load.precision, "auto, f32 or bf16");
-  command->add_option("--threads", options->load.threads, "default: all cores");
-  command->add_option("--batch", options->load.batch, "samples at a time");
-  command->add_option("--views", options->load.views,
-                      "of each sample, averaged: none, flip or flip+shift");
-  command->add_flag("--json", options->json, "print the result as JSON");
-  command->footer(
+  Command command = app.add_subcommand("eval", "Measure a trained network on test data");
+  command.add_option("RUN", options->load.checkpoint, "run directory or checkpoint")
+      .required()
+      .type_name("");
+  command.add_option("--data", options->load.data, "default: what it was trained on");
+  command.add_option("--precision", options->load.precision, "auto, f32 or bf16");
+  command.add_option("--threads", options->load.threads, "default: all cores");
+  command.add_option("--batch", options->load.batch, "samples at a time");
+  command.add_option("--views", options->load.views,
+                     "of each sample, averaged: none, flip or flip+shift");
+  command.add_flag("--json", options->json, "print the result as JSON");
+  command.footer(
       "Examples:\n"
       "  syrtos eval runs/lenet5-20260101-120000\n"
       "  syrtos eval runs/lenet5-20260101-120000/last.ckpt --precision f32 --json");
-  command->callback([options, &run] {
+  command.callback([options, &run] {
     run = [options](const Context& context) { return run_eval(*options, context); };
   });
 }

@@ -80,27 +80,26 @@ int run_explain(const Options& options, const Context& context) {
 
 }  // namespace
 
-void add_explain(CLI::App& app, Run& run) {
+void add_explain(Command app, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  Command command =
       app.add_subcommand("explain", "Say where a run's time went, why, and what to do about it");
-  command->add_option("RUN", options->runs, "run directory; a second one is compared with it")
-      ->type_name("")
-      ->required()
-      ->expected(1, 2);
-  command->add_option("--by", options->by, "operators by layer, kind or phase")
-      ->capture_default_str();
-  command->add_option("--top", options->top, "operators to show")->capture_default_str();
-  command->add_option("--html", options->html, "also write a page with charts, in one file")
-      ->type_name("FILE");
-  command->add_flag("--json", options->json, "print everything as JSON");
-  command->footer(
+  command.add_option("RUN", options->runs, "run directory; a second one is compared with it")
+      .type_name("")
+      .required()
+      .values(1, 2);
+  command.add_option("--by", options->by, "operators by layer, kind or phase").show_default();
+  command.add_option("--top", options->top, "operators to show").show_default();
+  command.add_option("--html", options->html, "also write a page with charts, in one file")
+      .type_name("FILE");
+  command.add_flag("--json", options->json, "print everything as JSON");
+  command.footer(
       "Examples:\n"
       "  syrtos explain runs/resnet18-20260714-101500\n"
       "  syrtos explain runs/resnet18-20260714-101500 --by kind --top 20\n"
       "  syrtos explain runs/resnet18-20260714-101500 --html why.html\n"
       "  syrtos explain runs/before runs/after");
-  command->callback([options, &run] {
+  command.callback([options, &run] {
     run = [options](const Context& context) { return run_explain(*options, context); };
   });
 }

@@ -104,51 +104,51 @@ int print_graph(const Options& options, const Context& context) {
   return kExitDone;
 }
 
-void add_model_options(CLI::App& command, Options& options) {
+void add_model_options(Command command, Options& options) {
   command.add_option("NAME", options.name, "network, such as resnet34 or resnet34:shortcut=padded")
-      ->required()
-      ->type_name("");
+      .required()
+      .type_name("");
   command.add_option("--input", options.input, "image size, 32, 48x64 or 3x48x64");
   command.add_option("--classes", options.classes, "number of classes");
 }
 
 }  // namespace
 
-void add_models(CLI::App& app, Run& run) {
+void add_models(Command app, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("models", "List the networks, or show one");
-  command->require_subcommand(0, 1);
-  command->add_flag("--json", options->json, "print as JSON");
-  command->footer(
+  Command command = app.add_subcommand("models", "List the networks, or show one");
+  command.require_subcommand(0, 1);
+  command.add_flag("--json", options->json, "print as JSON");
+  command.footer(
       "Examples:\n"
       "  syrtos models\n"
       "  syrtos models show resnet18 --classes 1000 --input 224\n"
       "  syrtos models graph lenet5 --optimised --dot | dot -Tsvg > lenet5.svg");
-  command->callback([options, command, &run] {
-    if (!command->get_subcommands().empty()) return;
+  command.callback([options, command, &run] {
+    if (command.has_chosen_subcommand()) return;
     run = [options](const Context&) { return list_models(*options); };
   });
 
-  CLI::App* show = command->add_subcommand("show", "Print the layers of a network");
-  add_model_options(*show, *options);
-  show->add_flag("--json", options->json, "print as JSON");
-  show->footer("Example:\n  syrtos models show resnet50 --classes 10 --input 64");
-  show->callback([options, &run] {
+  Command show = command.add_subcommand("show", "Print the layers of a network");
+  add_model_options(show, *options);
+  show.add_flag("--json", options->json, "print as JSON");
+  show.footer("Example:\n  syrtos models show resnet50 --classes 10 --input 64");
+  show.callback([options, &run] {
     run = [options](const Context& context) { return show_model(*options, context); };
   });
 
-  CLI::App* graph = command->add_subcommand("graph", "Print the operations of a training step");
-  add_model_options(*graph, *options);
-  graph->add_option("--batch", options->batch, "samples per step");
-  graph->add_option("--precision", options->precision, "auto, f32 or bf16");
-  graph->add_flag("--dot", options->dot, "for Graphviz");
-  graph->add_flag("--optimised,--optimized", options->optimised, "after the passes");
-  graph->add_flag("--compiled", options->compiled, "the kernels that run, with layouts and memory");
-  graph->footer(
+  Command graph = command.add_subcommand("graph", "Print the operations of a training step");
+  add_model_options(graph, *options);
+  graph.add_option("--batch", options->batch, "samples per step");
+  graph.add_option("--precision", options->precision, "auto, f32 or bf16");
+  graph.add_flag("--dot", options->dot, "for Graphviz");
+  graph.add_flag("--optimised,--optimized", options->optimised, "after the passes");
+  graph.add_flag("--compiled", options->compiled, "the kernels that run, with layouts and memory");
+  graph.footer(
       "Examples:\n"
       "  syrtos models graph lenet5\n"
       "  syrtos models graph resnet18 --optimised --dot | dot -Tsvg > resnet18.svg");
-  graph->callback([options, &run] {
+  graph.callback([options, &run] {
     run = [options](const Context& context) { return print_graph(*options, context); };
   });
 }

@@ -64,57 +64,56 @@ int run_plan(const Options& options, const Context& context) {
 
 }  // namespace
 
-void add_plan(CLI::App& app, Run& run) {
+void add_plan(Command app, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  Command command =
       app.add_subcommand("plan", "Say how to distribute a training, before it starts");
-  command->add_option("JOB", options->job.job_file, "job file (TOML); options override it")
-      ->type_name("");
+  command.add_option("JOB", options->job.job_file, "job file (TOML); options override it")
+      .type_name("");
   for (const char* key : {"network", "input", "classes", "data.name", "data.samples", "batch",
                           "precision", "threads"}) {
     const train::JobField* field = train::find_field(key);
     if (field == nullptr) continue;
     command
-        ->add_option_function<std::string>(
+        .add_option(
             field->option,
             [options, field](const std::string& text) {
               options->job.fields.emplace_back(field, text);
             },
             field->help)
-        ->type_name("TEXT");
+        .type_name("TEXT");
   }
   PlanRequest& plan = options->plan;
   command
-      ->add_option("--cluster", plan.cluster,
-                   "profile file of 'syrtos probe network', or the cluster in words: \"16 hosts, "
-                   "10 Gbit/s, 50 us\" (default: processes on this machine)")
-      ->type_name("FILE|TEXT");
-  command->add_option("--hosts", plan.hosts, "file of hosts, for the command that is printed")
-      ->type_name("FILE");
+      .add_option("--cluster", plan.cluster,
+                  "profile file of 'syrtos probe network', or the cluster in words: \"16 hosts, "
+                  "10 Gbit/s, 50 us\" (default: processes on this machine)")
+      .type_name("FILE|TEXT");
+  command.add_option("--hosts", plan.hosts, "file of hosts, for the command that is printed")
+      .type_name("FILE");
   command
-      ->add_option("--compute", plan.compute,
-                   "computing times of 'syrtos probe compute --times' (default: measured here)")
-      ->type_name("FILE");
-  command->add_option("--workers", plan.workers, "up to so many, or a list such as 2,4,8");
-  command->add_option("--exchange", plan.exchanges, "only these, comma-separated");
-  command->add_option("--sync", plan.syncs, "only these, such as split,join");
-  command->add_option("--wire", plan.wires, "only these, such as f32");
-  command->add_option("--bucket-mb", plan.bucket_mb, "size of buckets (default: chosen)");
+      .add_option("--compute", plan.compute,
+                  "computing times of 'syrtos probe compute --times' (default: measured here)")
+      .type_name("FILE");
+  command.add_option("--workers", plan.workers, "up to so many, or a list such as 2,4,8");
+  command.add_option("--exchange", plan.exchanges, "only these, comma-separated");
+  command.add_option("--sync", plan.syncs, "only these, such as split,join");
+  command.add_option("--wire", plan.wires, "only these, such as f32");
+  command.add_option("--bucket-mb", plan.bucket_mb, "size of buckets (default: chosen)");
   command
-      ->add_option("--goal", plan.goal,
-                   "time (shortest epoch), cost (fewest host-seconds) or efficiency (shortest "
-                   "epoch that uses hosts to 70 % or more)")
-      ->capture_default_str();
-  command->add_flag("--what-if", plan.what_if, "also what would help most");
-  command->add_flag("--replayed", plan.replayed, "computing will be replayed (train --replay)");
-  command->add_option("--seconds", plan.seconds, "to measure each batch size for")
-      ->capture_default_str();
-  command->add_option("--top", options->top,
-                      "show the best N ways (default: the best of each --sync)");
-  command->add_flag("--plot", options->plot, "draw the speed-ups also when this is no terminal");
-  command->add_option("--to", options->to, "draw them into this file")->type_name("FILE.svg|png");
-  command->add_flag("--json", options->json, "print everything as JSON");
-  command->footer(
+      .add_option("--goal", plan.goal,
+                  "time (shortest epoch), cost (fewest host-seconds) or efficiency (shortest "
+                  "epoch that uses hosts to 70 % or more)")
+      .show_default();
+  command.add_flag("--what-if", plan.what_if, "also what would help most");
+  command.add_flag("--replayed", plan.replayed, "computing will be replayed (train --replay)");
+  command.add_option("--seconds", plan.seconds, "to measure each batch size for").show_default();
+  command.add_option("--top", options->top,
+                     "show the best N ways (default: the best of each --sync)");
+  command.add_flag("--plot", options->plot, "draw the speed-ups also when this is no terminal");
+  command.add_option("--to", options->to, "draw them into this file").type_name("FILE.svg|png");
+  command.add_flag("--json", options->json, "print everything as JSON");
+  command.footer(
       "Examples:\n"
       "  syrtos plan examples/mnist-lenet5.toml --cluster \"8 hosts, 1 Gbit/s, 60 us\"\n"
       "  syrtos probe network --hosts hosts.txt --to cluster.toml\n"
@@ -122,7 +121,7 @@ void add_plan(CLI::App& app, Run& run) {
       "      --cluster cluster.toml --hosts hosts.txt --what-if\n"
       "  syrtos plan --network alexnet --data random --samples 50000 --sync split,join \\\n"
       "      --cluster \"1000 hosts, 25 Gbit/s, 30 us\" --goal efficiency");
-  command->callback([options, &run] {
+  command.callback([options, &run] {
     run = [options](const Context& context) { return run_plan(*options, context); };
   });
 }

@@ -54,28 +54,28 @@ int run_predict(Options options, const Context& context) {
 
 }  // namespace
 
-void add_predict(CLI::App& app, Run& run) {
+void add_predict(Command app, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("predict", "Classify images with a trained network");
-  command->add_option("RUN", options->load.checkpoint, "run directory or checkpoint")
-      ->required()
-      ->type_name("");
+  Command command = app.add_subcommand("predict", "Classify images with a trained network");
+  command.add_option("RUN", options->load.checkpoint, "run directory or checkpoint")
+      .required()
+      .type_name("");
   command
-      ->add_option("IMAGE", options->images,
-                   "picture (JPEG, PNG, PNM), or test:INDEX of the test data")
-      ->required()
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_name("");
-  command->add_option("--data", options->load.data,
-                      "where test:INDEX is (default: what it was trained on)");
-  command->add_option("--precision", options->load.precision, "auto, f32 or bf16");
-  command->add_option("--threads", options->load.threads, "default: all cores");
-  command->add_flag("--json", options->json, "print the result as JSON");
-  command->footer(
+      .add_option("IMAGE", options->images,
+                  "picture (JPEG, PNG, PNM), or test:INDEX of the test data")
+      .required()
+      .take_all()
+      .type_name("");
+  command.add_option("--data", options->load.data,
+                     "where test:INDEX is (default: what it was trained on)");
+  command.add_option("--precision", options->load.precision, "auto, f32 or bf16");
+  command.add_option("--threads", options->load.threads, "default: all cores");
+  command.add_flag("--json", options->json, "print the result as JSON");
+  command.footer(
       "Examples:\n"
       "  syrtos predict runs/lenet5-20260101-120000 test:0 test:1\n"
       "  syrtos predict runs/lenet5-20260101-120000/best.ckpt cat.jpg --json");
-  command->callback([options, &run] {
+  command.callback([options, &run] {
     run = [options](const Context& context) { return run_predict(*options, context); };
   });
 }

@@ -149,64 +149,63 @@ int run_probe_data(const DataOptions& options, const Context& context) {
   return kExitDone;
 }
 
-void add_probe_data(CLI::App& command, Run& run) {
+void add_probe_data(Command command, Run& run) {
   auto options = std::make_shared<DataOptions>();
   train::DataProbeOptions& probe = options->probe;
-  CLI::App* data = command.add_subcommand("data", "Time the making of batches");
-  data->add_option("--data", probe.data, "data set or path")->capture_default_str();
-  data->add_option("--augment", probe.augment, "such as crop:4,flip,cutout:8")
-      ->capture_default_str();
-  data->add_option("--input", probe.input, "image size (default: the data's)");
-  data->add_option("--batch", probe.batch, "samples per batch")->capture_default_str();
-  data->add_option("--precision", probe.precision, "auto, f32 or bf16")->capture_default_str();
-  data->add_option("--prefetch", probe.prefetch, "batches prepared ahead")->capture_default_str();
-  data->add_option("--cache", probe.cache, "keep decoded pictures: auto, none, memory or disk")
-      ->capture_default_str();
-  data->add_option("--threads", probe.threads, "default: all cores");
-  data->add_option("--seconds", probe.seconds, "how long to measure")->capture_default_str();
-  data->add_flag("--json", options->json, "print as JSON");
-  data->footer("Example:\n  syrtos probe data --data cifar10 --augment crop:4,flip,cutout:8");
-  data->callback([options, &run] {
+  Command data = command.add_subcommand("data", "Time the making of batches");
+  data.add_option("--data", probe.data, "data set or path").show_default();
+  data.add_option("--augment", probe.augment, "such as crop:4,flip,cutout:8").show_default();
+  data.add_option("--input", probe.input, "image size (default: the data's)");
+  data.add_option("--batch", probe.batch, "samples per batch").show_default();
+  data.add_option("--precision", probe.precision, "auto, f32 or bf16").show_default();
+  data.add_option("--prefetch", probe.prefetch, "batches prepared ahead").show_default();
+  data.add_option("--cache", probe.cache, "keep decoded pictures: auto, none, memory or disk")
+      .show_default();
+  data.add_option("--threads", probe.threads, "default: all cores");
+  data.add_option("--seconds", probe.seconds, "how long to measure").show_default();
+  data.add_flag("--json", options->json, "print as JSON");
+  data.footer("Example:\n  syrtos probe data --data cifar10 --augment crop:4,flip,cutout:8");
+  data.callback([options, &run] {
     run = [options](const Context& context) { return run_probe_data(*options, context); };
   });
 }
 
 }  // namespace
 
-void add_probe(CLI::App& app, Run& run) {
+void add_probe(Command app, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("probe", "Measure this machine or a cluster");
-  command->require_subcommand(1);
-  command->footer(
+  Command command = app.add_subcommand("probe", "Measure this machine or a cluster");
+  command.require_subcommand(1, 1);
+  command.footer(
       "Examples:\n"
       "  syrtos probe compute --network resnet18 --batch 42 --input 32\n"
       "  syrtos probe data --data cifar10 --augment crop:4,flip\n"
       "  syrtos probe network --hosts hosts.txt --to cluster.toml");
-  add_probe_data(*command, run);
-  add_probe_network(*command, run);
-  CLI::App* compute = command->add_subcommand("compute", "Time the training steps of a network");
+  add_probe_data(command, run);
+  add_probe_network(command, run);
+  Command compute = command.add_subcommand("compute", "Time the training steps of a network");
   ProbeRequest& probe = options->probe;
-  compute->add_option("--network", probe.network, "network")->capture_default_str();
-  compute->add_option("--batch", probe.batch, "samples per step")->capture_default_str();
-  compute->add_option("--input", probe.input,
-                      "image size, 32, 48x64 or 3x48x64 (default: the network's)");
-  compute->add_option("--classes", probe.classes, "number of classes (default: the network's)");
-  compute->add_option("--precision", probe.precision, "auto, f32 or bf16")->capture_default_str();
-  compute->add_option("--threads", probe.threads, "default: all cores");
-  compute->add_option("--seconds", probe.seconds, "how long to measure")->capture_default_str();
-  compute->add_flag("--profile", probe.profile, "time of each operation and kernel");
+  compute.add_option("--network", probe.network, "network").show_default();
+  compute.add_option("--batch", probe.batch, "samples per step").show_default();
+  compute.add_option("--input", probe.input,
+                     "image size, 32, 48x64 or 3x48x64 (default: the network's)");
+  compute.add_option("--classes", probe.classes, "number of classes (default: the network's)");
+  compute.add_option("--precision", probe.precision, "auto, f32 or bf16").show_default();
+  compute.add_option("--threads", probe.threads, "default: all cores");
+  compute.add_option("--seconds", probe.seconds, "how long to measure").show_default();
+  compute.add_flag("--profile", probe.profile, "time of each operation and kernel");
   compute
-      ->add_option("--times", options->times,
-                   "write what plans are made from and 'train --replay' sleeps for")
-      ->type_name("FILE");
-  compute->add_option("--more-batches", options->more, "sizes that the file is to have too: 21,11")
-      ->delimiter(',');
-  compute->add_flag("--json", options->json, "print as JSON");
-  compute->footer(
+      .add_option("--times", options->times,
+                  "write what plans are made from and 'train --replay' sleeps for")
+      .type_name("FILE");
+  compute.add_option("--more-batches", options->more, "sizes that the file is to have too: 21,11")
+      .delimiter(',');
+  compute.add_flag("--json", options->json, "print as JSON");
+  compute.footer(
       "Examples:\n"
       "  syrtos probe compute --network resnet18 --batch 42 --input 32 --json\n"
       "  syrtos probe compute --network alexnet --input 64 --precision bf16 --profile");
-  compute->callback([options, &run] {
+  compute.callback([options, &run] {
     run = [options](const Context& context) { return run_probe(*options, context); };
   });
 }

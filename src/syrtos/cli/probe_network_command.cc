@@ -189,23 +189,22 @@ int run_probe_network(const Request& request, const Context& context) {
 
 }  // namespace
 
-void add_probe_network(CLI::App& probe, Run& run) {
+void add_probe_network(Command probe, Run& run) {
   auto request = std::make_shared<Request>();
-  CLI::App* command =
+  Command command =
       probe.add_subcommand("network", "Measure the hosts of a cluster and what is between them");
-  command->add_option("--hosts", request->hosts, "file of hosts: NAME [slots=N] [address=A]")
-      ->type_name("FILE");
-  command->add_option("--remote-shell", request->remote_shell,
-                      "what reaches a host like 'ssh HOST COMMAND' does");
-  command->add_flag("--local", request->local, "measure between processes of this machine");
-  command->add_option("--workers", request->workers, "processes of --local")->capture_default_str();
-  command->add_option("--to", request->to, "write the profile that plans are made from (TOML)")
-      ->type_name("FILE");
-  command->add_option("--seconds", request->seconds, "about how long to measure")
-      ->capture_default_str();
-  command->add_option(launch::kJoinOption, request->join)->group("");  // for ranks' processes
-  command->add_flag("--json", request->json, "print as JSON: seconds, bytes");
-  command->footer(
+  command.add_option("--hosts", request->hosts, "file of hosts: NAME [slots=N] [address=A]")
+      .type_name("FILE");
+  command.add_option("--remote-shell", request->remote_shell,
+                     "what reaches a host like 'ssh HOST COMMAND' does");
+  command.add_flag("--local", request->local, "measure between processes of this machine");
+  command.add_option("--workers", request->workers, "processes of --local").show_default();
+  command.add_option("--to", request->to, "write the profile that plans are made from (TOML)")
+      .type_name("FILE");
+  command.add_option("--seconds", request->seconds, "about how long to measure").show_default();
+  command.add_option(launch::kJoinOption, request->join).hidden();  // for ranks' processes
+  command.add_flag("--json", request->json, "print as JSON: seconds, bytes");
+  command.footer(
       "Measures latency and bandwidth of every host, alone and all at once, what moving bytes "
       "costs\n"
       "in cores, how fast each host computes and how much that slows down while bytes move.\n"
@@ -214,7 +213,7 @@ void add_probe_network(CLI::App& probe, Run& run) {
       "  syrtos probe network --hosts hosts.txt --to cluster.toml\n"
       "  syrtos probe network --hosts hosts.txt --seconds 30 --json\n"
       "  syrtos probe network --local --workers 4");
-  command->callback([request, &run] {
+  command.callback([request, &run] {
     run = [request](const Context& context) { return run_probe_network(*request, context); };
   });
 }

@@ -195,51 +195,51 @@ int report(const Outcome& outcome, const train::RunDirectory& directory,
   return kExitDone;
 }
 
-void add_train(CLI::App& app, Run& run) {
+void add_train(Command app, Run& run) {
   auto request = std::make_shared<TrainRequest>();
-  CLI::App* command = app.add_subcommand("train", "Train a network");
-  command->add_option("JOB", request->job_file, "job file (TOML); options override it")
-      ->type_name("");
-  command->add_option("--resume", request->resume, "go on with this run")->type_name("RUN");
+  Command command = app.add_subcommand("train", "Train a network");
+  command.add_option("JOB", request->job_file, "job file (TOML); options override it")
+      .type_name("");
+  command.add_option("--resume", request->resume, "go on with this run").type_name("RUN");
   for (const train::JobField& field : train::job_fields()) {
     const train::JobField* at = &field;
-    CLI::Option* option =
+    Option option =
         command
-            ->add_option_function<std::string>(
+            .add_option(
                 field.option,
                 [request, at](const std::string& text) {
                   request->fields.emplace_back(
                       at, at->key == "measure.trace" ? trace_text(text) : text);
                 },
                 field.help)
-            ->type_name(std::holds_alternative<std::string train::Job::*>(field.member) ? "TEXT"
-                                                                                        : "NUMBER");
-    if (field.key == "measure.trace") option->expected(0, 1)->type_name("[steps=A..B]");
+            .type_name(std::holds_alternative<std::string train::Job::*>(field.member) ? "TEXT"
+                                                                                       : "NUMBER");
+    if (field.key == "measure.trace") option.values(0, 1).type_name("[steps=A..B]");
   }
-  command->add_option("--hosts", request->hosts, "file of hosts: NAME [slots=N] [address=A]")
-      ->type_name("FILE");
-  command->add_option("--launcher", request->launcher,
-                      "local, ssh or mpi (default: ssh with --hosts, else local)");
-  command->add_option("--remote-shell", request->remote_shell,
-                      "what reaches a host like 'ssh HOST COMMAND' does");
-  command->add_option(launch::kJoinOption, request->join)->group("");  // for ranks' processes
-  command->add_flag("--auto", request->automatic,
-                    "plan first ('syrtos plan'), then train in the best way; split unless --sync "
-                    "says otherwise, so that the result is that of training alone");
+  command.add_option("--hosts", request->hosts, "file of hosts: NAME [slots=N] [address=A]")
+      .type_name("FILE");
+  command.add_option("--launcher", request->launcher,
+                     "local, ssh or mpi (default: ssh with --hosts, else local)");
+  command.add_option("--remote-shell", request->remote_shell,
+                     "what reaches a host like 'ssh HOST COMMAND' does");
+  command.add_option(launch::kJoinOption, request->join).hidden();  // for ranks' processes
+  command.add_flag("--auto", request->automatic,
+                   "plan first ('syrtos plan'), then train in the best way; split unless --sync "
+                   "says otherwise, so that the result is that of training alone");
   command
-      ->add_option("--cluster", request->cluster,
-                   "for --auto: profile of 'syrtos probe network', or \"8 hosts, 1 Gbit/s, 60 us\"")
-      ->type_name("FILE|TEXT");
+      .add_option("--cluster", request->cluster,
+                  "for --auto: profile of 'syrtos probe network', or \"8 hosts, 1 Gbit/s, 60 us\"")
+      .type_name("FILE|TEXT");
   command
-      ->add_option("--compute", request->compute, "for --auto: computing times (default: measured)")
-      ->type_name("FILE");
-  command->add_option("--planned-step", request->planned_step)->group("");  // for ranks' processes
-  command->add_option("--web", request->web, "show how it goes on a page, at this port or any")
-      ->expected(0, 1)
-      ->default_str("0")
-      ->type_name("[PORT]");
-  command->add_flag("--json", request->json, "print the result as JSON");
-  command->footer(
+      .add_option("--compute", request->compute, "for --auto: computing times (default: measured)")
+      .type_name("FILE");
+  command.add_option("--planned-step", request->planned_step).hidden();  // for ranks' processes
+  command.add_option("--web", request->web, "show how it goes on a page, at this port or any")
+      .values(0, 1)
+      .alone_means("0")
+      .type_name("[PORT]");
+  command.add_flag("--json", request->json, "print the result as JSON");
+  command.footer(
       "Examples:\n"
       "  syrtos train examples/mnist-lenet5.toml --epochs 2\n"
       "  syrtos train --network mnist-cnn --optimizer adam --lr 0.001 --schedule cosine\n"
@@ -253,7 +253,7 @@ void add_train(CLI::App& app, Run& run) {
       "  syrtos train examples/mnist-lenet5.toml --trace steps=100..110\n"
       "  mpirun -n 4 syrtos train job.toml\n"
       "  syrtos train --resume runs/lenet5-20260101-120000 --workers 3");
-  command->callback([request, &run] {
+  command.callback([request, &run] {
     run = [request](const Context& context) { return run_train(*request, context); };
   });
 }

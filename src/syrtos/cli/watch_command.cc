@@ -57,27 +57,27 @@ std::unique_ptr<report::LivePage> show_page(const TrainRequest& request,
   return page;
 }
 
-void add_watch(CLI::App& app, Run& run) {
+void add_watch(Command app, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  Command command =
       app.add_subcommand("watch", "Show how a run goes on a page, while it trains and after");
-  command->add_option("RUN", options->run, "run directory")->type_name("")->required();
-  command->add_option("--port", options->page.port, "to listen on; 0: any that is free")
-      ->check(CLI::Range(0, 65535))
-      ->capture_default_str();
+  command.add_option("RUN", options->run, "run directory").type_name("").required();
+  command.add_option("--port", options->page.port, "to listen on; 0: any that is free")
+      .range(0, 65535)
+      .show_default();
   command
-      ->add_option("--bind", options->page.address,
-                   "address to listen at; others than this machine's own need a token")
-      ->type_name("ADDRESS")
-      ->capture_default_str();
-  command->add_option("--token", options->page.token,
-                      "that readers must know (default with --bind: made and printed)");
-  command->footer(
+      .add_option("--bind", options->page.address,
+                  "address to listen at; others than this machine's own need a token")
+      .type_name("ADDRESS")
+      .show_default();
+  command.add_option("--token", options->page.token,
+                     "that readers must know (default with --bind: made and printed)");
+  command.footer(
       "Served are / (the page), /data.json (what it shows) and /metrics (for Prometheus).\n"
       "Examples:\n"
       "  syrtos watch runs/resnet18-20260714-101500\n"
       "  syrtos watch runs/resnet18-20260714-101500 --port 8080 --bind 0.0.0.0");
-  command->callback([options, &run] {
+  command.callback([options, &run] {
     run = [options](const Context& context) { return run_watch(*options, context); };
   });
 }
