@@ -52,8 +52,8 @@ inline Alone train_alone(const Scenario& scenario) {
   const auto workers = static_cast<size_t>(scenario.team.workers);
   std::vector<std::vector<double>> left(workers, std::vector<double>(elements));
   // A single worker of an all-reduce sends nothing, so nothing is left behind.
-  const bool sparse = scenario.options.wire.kind == Wire::Kind::threshold &&
-                      (workers > 1 || scenario.options.exchange.has_servers());
+  const bool sparse =
+      scenario.options.wire.sparse() && (workers > 1 || scenario.options.exchange.uses_servers());
   const Floats gradients = replica.gradients();
   for (int64_t step = scenario.first_step; step < scenario.last_step(); ++step) {
     for (const Bucket& bucket : scenario.layout.buckets) {

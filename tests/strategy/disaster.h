@@ -71,7 +71,7 @@ inline Task<> train(World& world, const Scenario& scenario, Outcome& outcome) {
   }
   const auto strategy =
       make_strategy(world, scenario.team, scenario.options, scenario.optimizer, replica);
-  Meetings meetings(world, scenario.team, scenario.options.sync.tolerates_losses());
+  Meetings meetings(world, scenario.team, !scenario.options.sync.in_step());
   co_await strategy->begin();
   mine.began = world.now();
   for (mine.step = scenario.first_step; mine.step < scenario.last_step();) {

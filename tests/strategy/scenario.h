@@ -64,11 +64,11 @@ struct Scenario {
   }
   /// Those who had samples in the last step are lost.
   bool last_may_be_missing() const { return idle > 0 && disaster != Disaster::none; }
-  int ranks() const { return team.workers + team.servers; }
+  int ranks() const { return team.ranks(); }
   int64_t last_step() const { return first_step + steps; }
   bool in_step() const { return options.sync.in_step(); }
   bool is(Sync::Kind kind) const { return options.sync.kind == kind; }
-  bool exact() const { return options.wire.kind == Wire::Kind::f32; }
+  bool exact() const { return options.wire.exact(); }
   int host(world::Rank rank) const { return cluster.host_of_rank[static_cast<size_t>(rank)]; }
 };
 
@@ -203,8 +203,7 @@ inline Scenario make_scenario(uint64_t seed) {
     scenario.clip = dice.pick({0.0, 0.0, 5.0});
   } while (!accepted(scenario.options, scenario.team.workers, scenario.clip > 0));
   const Options& options = scenario.options;
-  scenario.team.servers =
-      options.exchange.kind == Exchange::Kind::servers ? options.exchange.servers : 0;
+  scenario.team = team_of(options, scenario.team.workers);
   // Stale and rounded gradients lead plain descent to the goal, others astray.
   if (!scenario.in_step() || !scenario.exact()) {
     if (!(scenario.is(Sync::Kind::backup) && scenario.exact())) {

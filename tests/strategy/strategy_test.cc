@@ -84,10 +84,9 @@ Task<> work(World& world, Trial& run) {
 }
 
 void run_all_ranks(Trial& run) {
-  run.team.servers =
-      run.options.exchange.kind == Exchange::Kind::servers ? run.options.exchange.servers : 0;
+  run.team = team_of(run.options, run.team.workers);
   run.weights.resize(static_cast<size_t>(run.team.workers));
-  LocalCluster cluster(run.team.workers + run.team.servers);
+  LocalCluster cluster(run.team.ranks());
   world::run_all(cluster, [&](World& world) { return work(world, run); });
 }
 

@@ -59,7 +59,7 @@ inline std::string compare(const char* what, const std::vector<float>& found,
 inline std::string check_near_goal(const Scenario& scenario, const std::vector<float>& weights) {
   const ToyReplica start(scenario.layout, scenario.optimizer, 0);
   const double part = std::max(0.35, std::pow(0.97, scenario.steps));
-  const bool sparse = scenario.options.wire.kind == Wire::Kind::threshold;
+  const bool sparse = scenario.options.wire.sparse();
   for (const optim::Segment& tensor : scenario.layout.tensors) {
     for (size_t i = tensor.offset; i < tensor.offset + tensor.elements; ++i) {
       const double goal = ToyReplica::goal(0, i);
@@ -78,7 +78,7 @@ inline std::string check_backup(const Scenario& scenario, const Progress& worker
   if (worker.step != scenario.last_step()) {
     return fmt::format("it took step {} of {}", worker.step, scenario.last_step());
   }
-  if (scenario.options.wire.kind == Wire::Kind::threshold) {
+  if (scenario.options.wire.sparse()) {
     return check_near_goal(scenario, worker.weights);
   }
   const auto differs = [&](const std::vector<float>& expected) {

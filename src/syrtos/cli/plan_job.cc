@@ -114,11 +114,9 @@ ClusterProfile cluster_for(const PlanRequest& request, const CpuInfo& cpu) {
 /// The batch sizes that workers would have: with split, halves of halves down to a worker's share.
 std::vector<int64_t> batches_of(int64_t batch, const ClusterProfile& cluster,
                                 const SearchSpace& space) {
-  const bool splits =
-      space.syncs.empty() ||
-      std::any_of(space.syncs.begin(), space.syncs.end(), [](const strategy::Sync& sync) {
-        return sync.kind == strategy::Sync::Kind::split;
-      });
+  const bool splits = space.syncs.empty() ||
+                      std::any_of(space.syncs.begin(), space.syncs.end(),
+                                  [](const strategy::Sync& sync) { return sync.splits_batch(); });
   int64_t most = 1;
   for (const HostProfile& host : cluster.hosts) most += host.slots;
   for (const int workers : space.workers) most = std::min<int64_t>(most, workers);

@@ -63,7 +63,7 @@ void Progress::started(const train::StartInfo& info) {
                   format_count(info.job.data.train->size()),
                   format_count(info.job.data.test->size()), format_count(info.total_steps),
                   info.job.step_samples()));
-  if (job.workers > 1 || info.job.strategy.exchange.has_servers()) {
+  if (job.workers > 1 || info.job.strategy.exchange.uses_servers()) {
     say(fmt::format("{} workers: --exchange {} --sync {} --wire {} --update {}, {} bucket{}",
                     job.workers, strategy::to_string(info.job.strategy.exchange), job.sync,
                     job.wire, job.update, info.buckets, info.buckets == 1 ? "" : "s"));

@@ -165,33 +165,33 @@ std::string resume_hint(const fs::path& run, const TrainRequest& request) {
 }  // namespace
 
 bool is_distributed(const train::Job& job) {
-  return job.workers > 1 || strategy::parse_exchange(job.exchange).has_servers();
+  return job.workers > 1 || strategy::parse_exchange(job.exchange).uses_servers();
 }
 
 int launch_training(const TrainRequest& request, train::Job job, const Context& context) {
   if (!request.hosts.empty() && !request.sets("distribute.workers") && job.workers == 1) {
     const strategy::Exchange exchange = strategy::parse_exchange(job.exchange);
     const int slots = launch::total_slots(launch::read_hosts(request.hosts));
-    job.workers = std::max(1, slots - exchange.servers);
+    job.workers = std::max(1, slots - exchange.own_servers());
   }
   const train::ResolvedJob resolved = resolve(job, context);  // refuses before anything starts
-  if (resolved.strategy.exchange.kind == strategy::Exchange::Kind::shared) {
+  if (resolved.strategy.exchange.shares_memory()) {
     return train_in_threads(request, resolved, context);
   }
   const strategy::Team team = train::team_of(resolved);
   const std::string launcher = chosen_launcher(request);
-  if (launcher != "mpi" && job.exchange == "allreduce:mpi") {
+  if (launcher != "mpi" && resolved.strategy.exchange.needs_mpi()) {
     fail_request("--exchange allreduce:mpi: only MPI jobs have it: use --launcher mpi or mpirun");
   }
   if (!job.replay.empty()) strategy::read_compute_times(job.replay);
-  if (launcher == "mpi") exec_mpirun(request, team.workers + team.servers, context);
+  if (launcher == "mpi") exec_mpirun(request, team.ranks(), context);
 
   launch::LaunchOptions options;
   if (launcher == "ssh") {
     options.hosts = launch::read_hosts(request.hosts);
     reach_hosts(options, request.remote_shell, context);
   } else {
-    options.hosts = {launch::this_machine(context.cpu.cores, team.workers + team.servers)};
+    options.hosts = {launch::this_machine(context.cpu.cores, team.ranks())};
   }
   options.placements = launch::place(team.workers, team.servers, options.hosts);
   const bool is_new = request.resume.empty();
@@ -232,8 +232,8 @@ int train_as_rank(const TrainRequest& request, train::Job job, const Context& co
 int train_under_mpi(const TrainRequest& request, train::Job job, const Context& context) {
   world::MpiJob mpi;
   const strategy::Exchange exchange = strategy::parse_exchange(job.exchange);
-  if (exchange.kind == strategy::Exchange::Kind::shared) fail_not_one_process("mpirun");
-  const int servers = exchange.kind == strategy::Exchange::Kind::servers ? exchange.servers : 0;
+  if (exchange.shares_memory()) fail_not_one_process("mpirun");
+  const int servers = exchange.own_servers();
   const int workers = mpi.size() - servers;
   if (workers < 1) {
     fail_request("mpirun started {} ranks, and {} of them would be servers: start more", mpi.size(),

@@ -11,7 +11,6 @@ namespace syrtos::planner {
 using collective::Algorithm;
 using strategy::Exchange;
 using strategy::Sync;
-using strategy::UpdateAt;
 using strategy::Wire;
 
 namespace {
@@ -92,7 +91,7 @@ std::vector<Candidate> candidates(const SearchSpace& space, const ClusterProfile
           candidate.options.sync = sync;
           candidate.options.wire = wire;
           candidate.options.bucket_mb = space.bucket_mb;
-          candidate.options.update = exchange.has_servers() ? UpdateAt::server : UpdateAt::worker;
+          candidate.options.update = default_update(exchange);
           if (!fits(cluster, candidate) || !makes_sense(candidate, workload)) continue;
           all.push_back(candidate);
         }
@@ -105,7 +104,7 @@ std::vector<Candidate> candidates(const SearchSpace& space, const ClusterProfile
 std::string way_of(const Candidate& candidate) {
   if (candidate.workers == 1) return "alone";
   std::string way = to_string(candidate.options.exchange) + " " + to_string(candidate.options.sync);
-  if (candidate.options.wire.kind != Wire::Kind::f32) {
+  if (!candidate.options.wire.exact()) {
     way += " " + to_string(candidate.options.wire);
   }
   if (candidate.options.bucket_mb > 0) {
@@ -119,7 +118,7 @@ std::string options_of(const Candidate& candidate) {
   std::string options =
       fmt::format("--workers {} --exchange {} --sync {}", candidate.workers,
                   to_string(candidate.options.exchange), to_string(candidate.options.sync));
-  if (candidate.options.wire.kind != Wire::Kind::f32) {
+  if (!candidate.options.wire.exact()) {
     options += " --wire " + to_string(candidate.options.wire);
   }
   if (candidate.options.bucket_mb > 0) {
@@ -129,52 +128,34 @@ std::string options_of(const Candidate& candidate) {
 }
 
 std::string effect_of(const Candidate& candidate) {
-  if (candidate.workers == 1) return "same result";
-  const bool rounds = candidate.options.wire.kind != Wire::Kind::f32;
-  const auto number = candidate.options.sync.number;
-  switch (candidate.options.sync.kind) {
-    case Sync::Kind::split:
-      return rounds ? "same result, rounded" : "same result";
-    case Sync::Kind::join:
-      return fmt::format("batch x {}", candidate.workers);
-    case Sync::Kind::async:
-      return "stale gradients";
-    case Sync::Kind::ssp:
-      return fmt::format("stale by {} at most", number);
-    case Sync::Kind::backup:
-      return fmt::format("batch x {}", candidate.workers - number);
-    case Sync::Kind::local:
-      return fmt::format("averaged every {}", number);
-  }
-  return "";
+  return strategy::effect_of(candidate.options, candidate.workers);
 }
 
 double bound_seconds(const Workload& workload, const ClusterProfile& cluster,
                      const Candidate& candidate) {
   const double computing = computing_seconds(workload, cluster, candidate);
   if (candidate.workers == 1) return computing;
-  double bytes = static_cast<double>(workload.compute.elements()) * sizeof(float);
-  if (candidate.options.wire.kind == Wire::Kind::bf16) bytes /= 2;
-  if (candidate.options.wire.kind == Wire::Kind::threshold) bytes /= 1000;
+  const double bytes =
+      static_cast<double>(workload.compute.elements()) * candidate.options.wire.bytes_per_element();
   // Hosts with several slots send less over their links: then only computing is certain.
   int hosts = 0;
   int placed = 0;
   for (const HostProfile& host : cluster.hosts) {
-    if (placed >= candidate.workers + candidate.servers()) break;
+    if (placed >= candidate.team().ranks()) break;
     placed += host.slots;
     ++hosts;
   }
-  if (hosts < candidate.workers + candidate.servers()) return computing;
-  const collective::LinkSpeed link = link_of(cluster, candidate.workers + candidate.servers());
+  if (hosts < candidate.team().ranks()) return computing;
+  const collective::LinkSpeed link = link_of(cluster, candidate.team().ranks());
   const auto n = static_cast<double>(candidate.workers);
   double wire = 2 * (n - 1) / n * bytes / link.bytes_per_s;
   if (candidate.servers() > 0) {
     const double fastest = cluster.hosts[static_cast<size_t>(candidate.workers)].bandwidth;
     wire = std::max(1.0, n / candidate.servers()) * bytes / std::max(fastest, link.bytes_per_s);
-    if (candidate.options.sync.tolerates_losses()) wire *= (n - 1) / n;
+    if (!candidate.options.sync.in_step()) wire *= (n - 1) / n;
   }
-  if (candidate.options.sync.kind == Sync::Kind::local) {
-    wire /= static_cast<double>(candidate.options.sync.number);
+  if (const int64_t every = candidate.options.sync.average_every(); every > 0) {
+    wire /= static_cast<double>(every);
   }
   return std::max(computing, wire);
 }
@@ -184,7 +165,7 @@ double memory_of(const Workload& workload, const Candidate& candidate) {
   if (pass == 0) return 0;
   const double weights = static_cast<double>(workload.compute.elements()) * sizeof(float);
   // A worker that serves keeps its part of the weights, of momentum and of two sums.
-  const bool serves = candidate.options.exchange.kind == Exchange::Kind::colocated;
+  const bool serves = candidate.options.exchange.workers_serve();
   return pass + (serves && candidate.workers > 1 ? 4 * weights / candidate.workers : 0);
 }
 

@@ -86,6 +86,11 @@ std::string to_string(ServerKind server) {
   return server_kind_names()[static_cast<size_t>(server)];
 }
 
+EstimateType estimate_type_of(const strategy::Sync& sync) {
+  if (sync.splits_batch()) return EstimateType::sync_split;
+  return sync.sees_all_gradients() ? EstimateType::sync_join : EstimateType::async;
+}
+
 EstimateType parse_estimate_type(std::string_view text) {
   for (const EstimateType type :
        {EstimateType::async, EstimateType::sync_join, EstimateType::sync_split}) {

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "syrtos/strategy/options.h"
+
 // How long a training takes on several workers, by closed formulas that need two measured times.
 //
 //   N       workers
@@ -64,6 +66,9 @@ Bounds training_seconds(EstimateType type, ServerKind server, const EstimateInpu
 Bounds speed_up(EstimateType type, ServerKind server, const EstimateInput& input);
 /// Whether best and worst differ at all.
 bool has_bounds(ServerKind server);
+
+/// The formula for trainings of this kind.
+EstimateType estimate_type_of(const strategy::Sync& sync);
 
 /// "async", "sync-join", "sync-split"; "central", "distributed". Both throw RequestError that names
 /// the known ones.

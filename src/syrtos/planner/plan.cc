@@ -302,7 +302,7 @@ std::vector<const Prediction*> Plan::best_of_each_kind() const {
 
 const Prediction& Plan::best_same_result() const {
   for (const Prediction& prediction : ranked) {
-    if (effect_of(prediction.candidate) == "same result") return prediction;
+    if (prediction.candidate.same_result_as_alone()) return prediction;
   }
   return alone;
 }

@@ -6,9 +6,6 @@
 
 namespace syrtos::planner {
 
-using strategy::Sync;
-using strategy::Wire;
-
 namespace {
 
 constexpr double kEqual = 0.01;
@@ -24,13 +21,9 @@ int complexity(const Prediction& prediction) {
   const strategy::Options& options = prediction.candidate.options;
   if (prediction.candidate.workers == 1) return 0;
   int points = 16 * prediction.hosts;
-  if (options.sync.kind == Sync::Kind::join) points += 2;
-  if (options.sync.kind == Sync::Kind::local || options.sync.kind == Sync::Kind::ssp ||
-      options.sync.kind == Sync::Kind::async || options.sync.kind == Sync::Kind::backup) {
-    points += 6;
-  }
-  if (options.wire.kind != Wire::Kind::f32) points += 3;
-  if (options.exchange.has_servers()) points += 1;
+  if (!options.sync.splits_batch()) points += options.sync.sees_all_gradients() ? 2 : 6;
+  if (!options.wire.exact()) points += 3;
+  if (options.exchange.uses_servers()) points += 1;
   if (options.bucket_mb > 0) points += 1;
   return points;
 }

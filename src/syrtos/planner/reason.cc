@@ -56,7 +56,7 @@ ErrorBar plain_error_bar(const Workload& workload, const ClusterProfile& cluster
 
 int hosts_of(const ClusterProfile& cluster, const Candidate& candidate) {
   int hosts = 0;
-  int left = candidate.workers + candidate.servers();
+  int left = candidate.team().ranks();
   for (const HostProfile& host : cluster.hosts) {
     if (left <= 0) break;
     left -= host.slots;
@@ -74,7 +74,7 @@ std::string reason_of(const Workload& workload, const ClusterProfile& cluster,
     return fmt::format("compute-bound: {} of computing hide the exchange of {}", computing,
                        format_bytes(step.wire_bytes));
   }
-  const collective::LinkSpeed link = link_of(cluster, candidate.workers + candidate.servers());
+  const collective::LinkSpeed link = link_of(cluster, candidate.team().ranks());
   double wire_free = all - step.wire_seconds;
   double latency_free = all;
   double even = all;

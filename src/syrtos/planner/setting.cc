@@ -7,8 +7,6 @@
 
 namespace syrtos::planner {
 
-using strategy::Sync;
-
 namespace {
 
 std::vector<int> placement(const ClusterProfile& cluster, int ranks) {
@@ -53,13 +51,11 @@ size_t bucket_bytes(const Workload& workload, const ClusterProfile& cluster,
 }  // namespace
 
 int64_t worker_batch(const Workload& workload, const Candidate& candidate) {
-  if (candidate.options.sync.kind != Sync::Kind::split) return workload.batch;
-  return (workload.batch + candidate.workers - 1) / candidate.workers;
+  return candidate.options.sync.worker_samples(workload.batch, candidate.workers);
 }
 
 int64_t step_samples(const Workload& workload, const Candidate& candidate) {
-  if (candidate.options.sync.kind == Sync::Kind::split) return workload.batch;
-  return workload.batch * candidate.workers;
+  return candidate.options.sync.step_samples(workload.batch, candidate.workers);
 }
 
 int64_t steps_per_epoch(const Workload& workload, const Candidate& candidate) {
@@ -70,7 +66,7 @@ int64_t steps_per_epoch(const Workload& workload, const Candidate& candidate) {
 bool fits(const ClusterProfile& cluster, const Candidate& candidate) {
   int slots = 0;
   for (const HostProfile& host : cluster.hosts) slots += host.slots;
-  return candidate.workers + candidate.servers() <= slots;
+  return candidate.team().ranks() <= slots;
 }
 
 collective::LinkSpeed link_of(const ClusterProfile& cluster, int ranks) {
@@ -89,9 +85,9 @@ collective::LinkSpeed link_of(const ClusterProfile& cluster, int ranks) {
 double computing_seconds(const Workload& workload, const ClusterProfile& cluster,
                          const Candidate& candidate) {
   const auto pass = workload.compute.pass_of(worker_batch(workload, candidate));
-  const bool updates = candidate.options.update == strategy::UpdateAt::worker;
+  const bool updates = !candidate.options.updates_at_servers();
   const double seconds = pass.load_s + pass.seconds + (updates ? workload.compute.update_s : 0);
-  const std::vector<int> hosts = placement(cluster, candidate.workers + candidate.servers());
+  const std::vector<int> hosts = placement(cluster, candidate.team().ranks());
   const std::vector<double> slower = slower_by_rank(workload, cluster, hosts);
   std::vector<double> workers;
   for (size_t rank = 0; rank < static_cast<size_t>(candidate.workers); ++rank) {
@@ -99,14 +95,13 @@ double computing_seconds(const Workload& workload, const ClusterProfile& cluster
     workers.push_back(seconds * slower[rank] / (workload.replayed ? 1 : speed));
   }
   std::sort(workers.begin(), workers.end());
-  const Sync& sync = candidate.options.sync;
-  const auto left_out = sync.kind == Sync::Kind::backup ? static_cast<size_t>(sync.number) : 0;
+  const auto left_out = static_cast<size_t>(candidate.options.sync.left_out());
   return workers[workers.size() - 1 - std::min(left_out, workers.size() - 1)];
 }
 
 world::SimOptions sim_options(const Setting& setting) {
   const ClusterProfile& cluster = setting.cluster;
-  const int ranks = setting.team.workers + setting.team.servers;
+  const int ranks = setting.team.ranks();
   world::SimOptions options;
   options.carry_data = false;
   options.seed = setting.seed;
@@ -135,7 +130,7 @@ world::SimOptions sim_options(const Setting& setting) {
 Setting setting_of(const Workload& workload, const ClusterProfile& cluster,
                    const Candidate& candidate, uint64_t seed) {
   Setting s{.workload = workload, .cluster = cluster, .candidate = candidate};
-  s.team = {.workers = candidate.workers, .servers = candidate.servers()};
+  s.team = candidate.team();
   s.options = candidate.options;
   s.options.link = link_of(cluster, candidate.workers);
   s.options.update_s_per_element =
@@ -145,7 +140,7 @@ Setting setting_of(const Workload& workload, const ClusterProfile& cluster,
       strategy::plan_buckets(s.layout.tensors, bucket_bytes(workload, cluster, candidate));
   s.pass = workload.compute.pass_of(worker_batch(workload, candidate));
   s.seed = seed;
-  const int ranks = s.team.workers + s.team.servers;
+  const int ranks = s.team.ranks();
   const std::vector<int> host_of_rank = placement(cluster, ranks);
   s.slower = slower_by_rank(workload, cluster, host_of_rank);
   bool varies = false;
@@ -165,9 +160,9 @@ Setting setting_of(const Workload& workload, const ClusterProfile& cluster,
     s.stagger = bound_seconds(workload, cluster, candidate);
     s.warm_up += 1;
   }
-  if (candidate.options.sync.kind == Sync::Kind::local) {
-    s.warm_up = candidate.options.sync.number;
-    s.steps = candidate.options.sync.number * (s.steps > 3 ? 2 : 1);
+  if (const int64_t every = candidate.options.sync.average_every(); every > 0) {
+    s.warm_up = every;
+    s.steps = every * (s.steps > 3 ? 2 : 1);
   }
   return s;
 }
@@ -179,8 +174,8 @@ double effort_of(const Workload& workload, const ClusterProfile& cluster,
   const double rounds = 2 * std::ceil(std::log2(std::max(2.0, workers)));
   double messages = workers * rounds / 2;  // the sums
   double beside = 1;                       // flows that share links
-  if (setting.options.exchange.has_servers()) {
-    const auto servers = setting.team.servers > 0 ? setting.team.servers : setting.team.workers;
+  if (setting.options.exchange.uses_servers()) {
+    const int servers = setting.team.serving();
     const auto pieces = static_cast<double>(place_on_servers(setting.layout, servers).size());
     messages += 5 * pieces * workers;
     beside = workers * servers;
@@ -196,8 +191,8 @@ double effort_of(const Workload& workload, const ClusterProfile& cluster,
       const bool doubling = algorithm == collective::Algorithm::doubling;
       messages += workers * slices * (ring ? 2 * (workers - 1) : doubling ? rounds / 2 : rounds);
     }
-    if (setting.options.sync.kind == Sync::Kind::local) {
-      messages /= static_cast<double>(setting.options.sync.number);
+    if (const int64_t every = setting.options.sync.average_every(); every > 0) {
+      messages /= static_cast<double>(every);
     }
   }
   if (cluster.all_at_once > 0) beside = std::max(beside, workers);

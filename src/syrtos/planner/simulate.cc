@@ -14,7 +14,6 @@
 namespace syrtos::planner {
 
 using strategy::Floats;
-using strategy::Sync;
 using world::Started;
 using world::Task;
 using world::World;
@@ -156,7 +155,7 @@ StepCost simulate(const Workload& workload, const ClusterProfile& cluster,
     SYRTOS_CHECK(mark.advanced > 0, "worker {} took no step", worker);
     const double seconds = (mark.to - mark.from) / static_cast<double>(mark.advanced);
     // Whoever is left out does not hold the others up.
-    const bool fastest = setting.options.sync.kind == Sync::Kind::backup && worker > 0;
+    const bool fastest = setting.options.sync.left_out() > 0 && worker > 0;
     cost.seconds = fastest ? std::min(cost.seconds, seconds) : std::max(cost.seconds, seconds);
   }
   // What began, and the weights of the first step, crossed too; it is little.

@@ -25,10 +25,9 @@ struct Candidate {
   int workers = 1;
   strategy::Options options;
 
-  int servers() const {  ///< of their own
-    return options.exchange.kind == strategy::Exchange::Kind::servers ? options.exchange.servers
-                                                                      : 0;
-  }
+  int servers() const { return options.exchange.own_servers(); }
+  bool same_result_as_alone() const { return options.same_result_as_alone(workers); }
+  strategy::Team team() const { return strategy::team_of(options, workers); }
 };
 
 /// Samples that one worker takes in a step: the largest share.

@@ -64,8 +64,9 @@ std::string title_of(const Run& run) {
   if (!job.data.empty()) text += " on " + job.data;
   if (job.batch > 0) text += fmt::format(", batch {}", job.batch);
   if (job.workers > 1) {
-    text += fmt::format("{}, {} workers, {} {} {}", job.sync == "split" ? " in all" : " each",
-                        job.workers, job.exchange, job.sync, job.wire);
+    text += fmt::format("{}, {} workers, {} {} {}",
+                        job.strategy.sync.splits_batch() ? " in all" : " each", job.workers,
+                        job.exchange, job.sync, job.wire);
   }
   if (!job.precision.empty()) text += ", " + job.precision;
   return clean_text(text);
@@ -222,12 +223,11 @@ Explanation explain(const Run& run, const ExplainOptions& options) {
   explanation.title = title_of(run);
   explanation.state = state_of(run);
   explanation.notes = run.notes;
-  const std::string& sync = run.job.sync;
-  explanation.in_step = sync == "join" || sync == "split" || sync.starts_with("local");
+  explanation.in_step = run.job.strategy.sync.in_step();
   explanation.samples_per_step = run.samples_per_step();
   for (const RunRank& rank : run.ranks) {
     if (rank.server < 0) explanation.ranks.push_back(mean_of(run, rank));
-    if (rank.server >= 0 && run.job.has_servers())
+    if (rank.server >= 0 && run.job.strategy.exchange.own_servers() > 0)
       explanation.servers.push_back(mean_of(run, rank));
   }
   explanation.cluster = mean_of(explanation.ranks);

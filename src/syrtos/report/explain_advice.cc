@@ -31,19 +31,12 @@ class Model {
   bool build(const Explanation& explanation, const Run& run) {
     if (!run.exchange || run.exchange->buckets.empty() || run.job.workers < 2 ||
         run.job.batch < 1 || explanation.ranks.size() != static_cast<size_t>(run.job.workers) ||
-        explanation.step_s <= 0 || run.job.exchange == "shared") {
+        explanation.step_s <= 0 || !run.job.strategy_known ||
+        run.job.strategy.exchange.shares_memory()) {
       return false;
     }
-    try {
-      actual_.workers = static_cast<int>(run.job.workers);
-      actual_.options.exchange = strategy::parse_exchange(run.job.exchange);
-      actual_.options.sync = strategy::parse_sync(run.job.sync);
-      actual_.options.wire = strategy::parse_wire(run.job.wire);
-      actual_.options.update = strategy::parse_update("auto", actual_.options.exchange);
-      actual_.options.bucket_mb = run.job.bucket_mb;
-    } catch (const RequestError&) {
-      return false;
-    }
+    actual_.workers = static_cast<int>(run.job.workers);
+    actual_.options = run.job.strategy;
     build_workload(explanation, run);
     build_cluster(explanation);
     if (effort_of(workload_, cluster_, actual_) > kMostEffort / 2) return false;
@@ -181,7 +174,7 @@ class Adviser {
   double of_network(double speed_up) const {
     const double step = explanation_.step_s;
     double exposed = explanation_.cluster.step[Part::network];
-    if (model_.actual().options.exchange.has_servers() || !explanation_.in_step) {
+    if (model_.actual().options.exchange.uses_servers() || !explanation_.in_step) {
       exposed += explanation_.cluster.step[Part::wait];
     }
     return std::min(speed_up, step / std::max(0.05 * step, step - exposed));
@@ -189,16 +182,14 @@ class Adviser {
 
   void simulated() {
     const auto& options = model_.actual().options;
-    using Wire = std::remove_cvref_t<decltype(options.wire)>;
-    using Sync = std::remove_cvref_t<decltype(options.sync)>;
-    if (options.wire.kind == Wire::Kind::f32) {
+    if (options.wire.exact()) {
       Candidate bf16 = model_.actual();
-      bf16.options.wire.kind = Wire::Kind::bf16;
+      bf16.options.wire = strategy::parse_wire("bf16");
       add(of_network(model_.speed_up(bf16, model_.workload(), model_.cluster())), true,
           "--wire bf16: half the bytes for a gradient");
     }
     other_exchanges();
-    if (options.sync.kind == Sync::Kind::join || options.sync.kind == Sync::Kind::split) {
+    if (options.sync.sees_all_gradients()) {
       Workload larger = model_.workload();
       larger.batch *= 2;
       add(model_.speed_up(model_.actual(), larger, model_.cluster()), true,
@@ -225,7 +216,7 @@ class Adviser {
       Candidate candidate = model_.actual();
       candidate.options.exchange = strategy::parse_exchange(name);
       if (candidate.options.exchange.kind == model_.actual().options.exchange.kind) continue;
-      candidate.options.update = strategy::parse_update("auto", candidate.options.exchange);
+      candidate.options.update = default_update(candidate.options.exchange);
       const double gain = model_.speed_up(candidate, model_.workload(), model_.cluster());
       if (gain > most) {
         most = gain;
@@ -285,7 +276,7 @@ class Adviser {
             "save less often (--checkpoint-every), or to a faster disk");
         break;
       case CauseKind::exchange:
-        if (!has_simulated() && run_.job.wire == "f32") {
+        if (!has_simulated() && run_.job.strategy.wire.exact()) {
           saves(cause.seconds / 2, "--wire bf16: half the bytes for a gradient");
         }
         break;
@@ -302,7 +293,7 @@ class Adviser {
               "a larger --batch: what a step costs once is shared by more samples");
         break;
       case CauseKind::uneven:
-        if (run_.job.sync == "join" || run_.job.sync == "split") {
+        if (run_.job.strategy.sync.sees_all_gradients()) {
           saves(cause.seconds / 2,
                 "--sync local:4: ranks wait for each other every fourth step only (the result "
                 "changes)");

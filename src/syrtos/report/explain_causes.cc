@@ -188,8 +188,7 @@ class Finder {
   /// From the trace: the pair of ranks between which bytes move slowest, if it stands out. In a
   /// ring with a slow link the others are held up too, but now and then they show what they can.
   std::optional<SlowPair> slow_pair() const {
-    if (!run_.trace || run_.job.has_servers())
-      return {};  // a server's link is shared by its workers
+    if (!run_.trace || own_servers() > 0) return {};  // a server's link is shared by its workers
     const std::vector<LinkRate> rates = link_rates(*run_.trace);
     if (rates.size() < 3) return {};
     const auto [slow, fast] = std::minmax_element(
@@ -204,6 +203,8 @@ class Finder {
         ratio};
   }
 
+  int own_servers() const { return run_.job.strategy.exchange.own_servers(); }
+
   void links_and_exchange() {
     if (ranks_.size() < 2) {
       if (run_.job.workers < 2) return;  // what is left is in rest()
@@ -214,7 +215,7 @@ class Finder {
         [&](const RankTime& a, const RankTime& b) { return network(a) < network(b); });
     double common = all_[Part::network];
     // Whom a busy server serves last exchanges longer, whatever its link.
-    const double slower = run_.job.has_servers() ? 3 : 1.5;
+    const double slower = own_servers() > 0 ? 3 : 1.5;
     if (ranks_.size() > 2) {
       const double usual = median_of_others(ranks_, slow.rank, network);
       if (network(slow) > slower * usual && network(slow) - usual > 0.03 * explanation_.step_s) {
@@ -256,12 +257,11 @@ class Finder {
   }
 
   void exchange(double seconds) {
-    if (run_.job.has_servers()) {
-      const std::string& kind = run_.job.exchange;
+    if (own_servers() > 0) {
       server_s_ = seconds + unexplained_wait(explanation_);
       add(CauseKind::server, server_s_,
           fmt::format("{} workers share {}: they wait {} for it{}{}", run_.job.workers,
-                      kind == "ps" ? "one server" : "the servers (" + kind + ")",
+                      own_servers() == 1 ? "one server" : "the servers (" + run_.job.exchange + ")",
                       format_short_time(server_s_), busiest_server(), largest_bucket(server_s_)));
       return;
     }
@@ -326,8 +326,7 @@ class Finder {
         fmt::format("evaluating takes {:.0f} % of the run", 100 * evaluate / all_.sum()));
     add(CauseKind::checkpoint, checkpoint,
         fmt::format("saving checkpoints takes {:.0f} % of the run", 100 * checkpoint / all_.sum()));
-    const int64_t batch =
-        run_.job.sync == "split" ? run_.job.batch / run_.job.workers : run_.job.batch;
+    const int64_t batch = run_.job.worker_batch();
     if (batch > 0 && batch <= 16 && once > 0.2 * explanation_.step_s) {
       add(CauseKind::small_batch, once,
           fmt::format(

@@ -19,10 +19,6 @@ namespace {
 
 constexpr double kSame = 0.02;  // of the total: below, runs vary anyway
 
-int64_t worker_batch(const RunJob& job) {
-  return job.sync == "split" ? job.batch / std::max<int64_t>(1, job.workers) : job.batch;
-}
-
 std::vector<std::string> other_settings(const RunJob& a, const RunJob& b) {
   std::vector<std::string> other;
   const auto add = [&](const char* name, const auto& of_a, const auto& of_b) {
@@ -137,7 +133,7 @@ json to_json(const std::vector<Difference>& differences) {
 Comparison compare(const Run& a, const Explanation& of_a, const Run& b, const Explanation& of_b) {
   Comparison result;
   result.other = other_settings(a.job, b.job);
-  const int64_t batch_a = worker_batch(a.job), batch_b = worker_batch(b.job);
+  const int64_t batch_a = a.job.worker_batch(), batch_b = b.job.worker_batch();
   result.per_step = batch_a == batch_b || batch_a == 0 || batch_b == 0;
   const double scale_a = result.per_step ? 1 : 1000.0 / static_cast<double>(batch_a);
   const double scale_b = result.per_step ? 1 : 1000.0 / static_cast<double>(batch_b);

@@ -13,7 +13,6 @@ using planner::ClusterProfile;
 using planner::Plan;
 using planner::Prediction;
 using planner::Workload;
-using strategy::Sync;
 
 namespace {
 
@@ -52,17 +51,14 @@ Series bound_of(const Prediction& best, const Plan& plan, const Workload& worklo
 /// The closed formula for the kind of way that the best one is, with all that crosses at once.
 Series formula_of(const Prediction& best, const Workload& workload, const ClusterProfile& cluster,
                   int most) {
-  const Sync::Kind kind = best.candidate.options.sync.kind;
-  const planner::EstimateType type = kind == Sync::Kind::split  ? planner::EstimateType::sync_split
-                                     : kind == Sync::Kind::join ? planner::EstimateType::sync_join
-                                                                : planner::EstimateType::async;
+  const planner::EstimateType type = planner::estimate_type_of(best.candidate.options.sync);
   const planner::ServerKind server = best.candidate.servers() > 0
                                          ? planner::ServerKind::central
                                          : planner::ServerKind::distributed;
-  const bool rounds = best.candidate.options.wire.kind == strategy::Wire::Kind::bf16;
   planner::EstimateInput input;
   input.t_grad = workload.compute.pass_of(workload.batch).seconds;
-  input.t_comm = static_cast<double>(workload.compute.elements()) * (rounds ? 2 : 4) /
+  input.t_comm = static_cast<double>(workload.compute.elements()) *
+                 best.candidate.options.wire.bytes_per_element() /
                  link_of(cluster, best.candidate.workers).bytes_per_s;
   input.batches = std::max<int64_t>(1, workload.samples / workload.batch);
   Series series{.name = fmt::format("formula ({}, {} server)", to_string(type), to_string(server)),

@@ -55,7 +55,7 @@ std::string verdict(const Plan& plan, const std::string& command) {
                       best.candidate.workers, best.speed_up, effect_of(best.candidate));
   text += fmt::format("  {}\n", command_of(best, command));
   const Prediction& same = plan.best_same_result();
-  if (effect_of(best.candidate) != "same result") {
+  if (!best.candidate.same_result_as_alone()) {
     text += same.candidate.workers == 1
                 ? "With the same result as training alone nothing is faster than one host.\n"
                 : fmt::format(

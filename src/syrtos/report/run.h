@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "syrtos/strategy/options.h"
 #include "syrtos/trace/division_log.h"
 #include "syrtos/trace/host_reading.h"
 #include "syrtos/trace/trace_file.h"
@@ -18,14 +19,17 @@ namespace syrtos::report {
 /// What was asked for, from job.toml. Empty and 0: not known.
 struct RunJob {
   std::string network, input, data, precision;
-  std::string exchange = "allreduce", sync = "join", wire = "f32";
+  std::string exchange = "allreduce", sync = "join", wire = "f32", update = "auto";
   int64_t batch = 0, epochs = 0, steps = 0, threads = 0;
   int64_t workers = 1;
   double bucket_mb = 0;
   bool replayed = false;  ///< nothing was computed: losses mean nothing
+  /// What these words mean.
+  strategy::Options strategy;
+  bool strategy_known = true;  ///< false: they mean nothing, and `strategy` is the default
 
-  /// Ranks of their own.
-  bool has_servers() const { return exchange == "ps" || exchange.starts_with("ps-sharded"); }
+  /// Samples that one worker takes in a step.
+  int64_t worker_batch() const { return strategy.sync.worker_samples(batch, workers); }
 };
 
 /// A worker that the run went on without.
@@ -41,7 +45,7 @@ struct RunLost {
 struct RunPart {
   int64_t first_step = 0, last_step = 0;
   int64_t workers = 1;
-  std::string exchange, sync, wire;
+  std::string exchange, sync, wire, update;
   double begun = 0, ended = 0;  ///< seconds since 1970
   std::vector<RunLost> lost;
 

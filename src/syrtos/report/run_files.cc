@@ -103,6 +103,7 @@ void read_job(Run& run) {
   set_text(job.exchange, table["distribute"]["exchange"]);
   set_text(job.sync, table["distribute"]["sync"]);
   set_text(job.wire, table["distribute"]["wire"]);
+  set_text(job.update, table["distribute"]["update"]);
   set_number(job.bucket_mb, table["distribute"]["bucket_mb"]);
   std::string replay;
   set_text(replay, table["distribute"]["replay"]);

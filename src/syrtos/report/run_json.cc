@@ -148,6 +148,7 @@ void read_parts(Run& run) {
         part.exchange = text_in(entry, "exchange");
         part.sync = text_in(entry, "sync");
         part.wire = text_in(entry, "wire");
+        part.update = text_in(entry, "update");
         part.begun = number_in(entry, "begun");
         part.ended = number_in(entry, "ended");
         part.lost = lost_in(entry);
@@ -162,6 +163,7 @@ void read_parts(Run& run) {
   run.job.exchange = last.exchange;
   run.job.sync = last.sync;
   run.job.wire = last.wire;
+  if (!last.update.empty()) run.job.update = last.update;
   std::erase_if(run.parts, [](const RunPart& part) { return part.last_step < part.first_step; });
 }
 

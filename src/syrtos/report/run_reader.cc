@@ -95,6 +95,23 @@ void check_same_job(Run& run) {
   }
 }
 
+/// What the words of the job mean, once and for all.
+void understand_job(Run& run) {
+  RunJob& job = run.job;
+  try {
+    strategy::Options options;
+    options.exchange = strategy::parse_exchange(job.exchange);
+    options.sync = strategy::parse_sync(job.sync);
+    options.wire = strategy::parse_wire(job.wire);
+    options.update = strategy::parse_update(job.update, options.exchange);
+    options.bucket_mb = job.bucket_mb;
+    job.strategy = options;
+  } catch (const RequestError& error) {
+    job.strategy_known = false;
+    run.notes.push_back(fmt::format("job.toml: {}", error.what()));
+  }
+}
+
 }  // namespace
 
 std::string RunRank::name() const {
@@ -131,7 +148,7 @@ bool Run::begins_part(int64_t step) const {
 }
 
 int64_t Run::samples_per_step() const {
-  return job.sync == "split" ? job.batch : job.batch * std::max<int64_t>(1, job.workers);
+  return job.strategy.sync.step_samples(job.batch, job.workers);
 }
 
 Run read_run(const fs::path& directory, const ReadOptions& options) {
@@ -140,6 +157,7 @@ Run read_run(const fs::path& directory, const ReadOptions& options) {
   refuse_what_is_no_run(run);
   read_job(run);
   read_parts(run);
+  understand_job(run);
   read_metrics(run);
   read_curve(run);
   read_steps(run);

@@ -17,7 +17,7 @@ AllReduceTraining::AllReduceTraining(World& world, const Team& team, const Optio
       replica_(replica),
       group_(collective::Group::of(world, team.worker_ranks())),
       arrivals_(world, meter_, replica.layout().buckets.size()) {
-  if (options.wire.kind == Wire::Kind::threshold) {
+  if (options.wire.sparse()) {
     for (size_t i = 0; i < replica.layout().buckets.size(); ++i) {
       residues_.emplace_back(options.wire.threshold);
     }
@@ -38,7 +38,7 @@ Task<int64_t> AllReduceTraining::step(const StepInfo& info) {
 Task<> AllReduceTraining::bring(int bucket, StepInfo info, Over over) {
   if (group_.size() > 1) {
     const Meter::Crossing crossing(meter_, bucket);
-    if (options_.wire.kind == Wire::Kind::threshold) {
+    if (options_.wire.sparse()) {
       co_await sum_sparse(bucket, info);
     } else {
       co_await sum(bucket, info);
@@ -91,8 +91,7 @@ Task<> AllReduceTraining::update_clipped(StepInfo info) {
 collective::Exchange exchange_of(const Options& options, int bucket, uint32_t round) {
   collective::Exchange exchange;
   exchange.algorithm = options.exchange.algorithm;
-  exchange.wire =
-      options.wire.kind == Wire::Kind::bf16 ? collective::Wire::bf16 : collective::Wire::f32;
+  exchange.wire = options.wire.halves() ? collective::Wire::bf16 : collective::Wire::f32;
   exchange.tag = {Purpose::all_reduce, static_cast<uint16_t>(bucket), round};
   exchange.priority = bucket;
   exchange.link = options.link;

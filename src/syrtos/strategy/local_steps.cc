@@ -20,7 +20,7 @@ Task<int64_t> LocalSteps::step(const StepInfo& info) {
   co_await run_pass(world_, group_, replica_, arrivals_, meter_, info.step, [](int) {});
   co_await update(info);
   meter_.computed();
-  if (++since_ >= options_.sync.number) start_averaging();
+  if (++since_ >= options_.sync.average_every()) start_averaging();
   co_return 1;
 }
 

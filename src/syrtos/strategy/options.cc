@@ -162,74 +162,95 @@ std::string to_string(const Wire& wire) {
 
 const char* to_string(UpdateAt update) { return update == UpdateAt::server ? "server" : "worker"; }
 
+UpdateAt default_update(const Exchange& exchange) {
+  return exchange.uses_servers() ? UpdateAt::server : UpdateAt::worker;
+}
+
 UpdateAt parse_update(std::string_view text, const Exchange& exchange) {
-  if (text == "auto") return exchange.has_servers() ? UpdateAt::server : UpdateAt::worker;
+  if (text == "auto") return default_update(exchange);
   if (text == "server") return UpdateAt::server;
   if (text == "worker") return UpdateAt::worker;
   fail_request("--update: expected auto, server or worker, found '{}'{}", text,
                suggestion(text, {"auto", "server", "worker"}));
 }
 
+std::string effect_of(const Options& options, int workers) {
+  if (options.same_result_as_alone(workers)) return "same result";
+  const int64_t number = options.sync.number;
+  switch (options.sync.kind) {
+    case Sync::Kind::split:
+      return "same result, rounded";
+    case Sync::Kind::join:
+      return fmt::format("batch x {}", workers);
+    case Sync::Kind::async:
+      return "stale gradients";
+    case Sync::Kind::ssp:
+      return fmt::format("stale by {} at most", number);
+    case Sync::Kind::backup:
+      return fmt::format("batch x {}", workers - number);
+    case Sync::Kind::local:
+      return fmt::format("averaged every {}", number);
+  }
+  return "";
+}
+
 void check(const Options& options, int workers, int64_t batch, bool clips) {
   const Exchange& exchange = options.exchange;
   const Sync& sync = options.sync;
   const std::string sync_text = to_string(sync);
-  if (sync.kind == Sync::Kind::split && workers > batch) {
+  if (sync.splits_batch() && workers > batch) {
     fail_request("--sync split: a batch of {} cannot be split over {} workers: use at most {}",
                  batch, workers, batch);
   }
-  if (sync.kind == Sync::Kind::backup && sync.number >= workers) {
+  if (sync.left_out() >= workers) {
     fail_request("--sync {}: with {} workers at most {} can be left out", sync_text, workers,
                  workers - 1);
   }
-  if (exchange.kind == Exchange::Kind::shared && sync.kind != Sync::Kind::async) {
+  if (exchange.shares_memory() && !sync.nobody_waits()) {
     fail_request("--exchange shared is asynchronous: use it with --sync async, found {}",
                  sync_text);
   }
-  if (exchange.kind == Exchange::Kind::shared &&
-      (options.wire.kind != Wire::Kind::f32 || options.bucket_mb > 0)) {
+  if (exchange.shares_memory() && (!options.wire.exact() || options.bucket_mb > 0)) {
     fail_request("--exchange shared sends nothing: leave --wire and --bucket-mb out");
   }
-  if (exchange.kind == Exchange::Kind::all_reduce && sync.tolerates_losses()) {
+  if (exchange.among_workers() && !sync.in_step()) {
     fail_request(
         "--sync {} needs someone who holds the weights: use --exchange ps, ps-sharded:K or "
         "ps-colocated instead of {}",
         sync_text, to_string(exchange));
   }
-  if (exchange.kind == Exchange::Kind::all_reduce &&
-      exchange.algorithm == collective::Algorithm::native &&
-      options.wire.kind == Wire::Kind::bf16) {
+  if (exchange.needs_mpi() && options.wire.halves()) {
     fail_request("--exchange allreduce:mpi: MPI sums f32: use --wire f32 or another all-reduce");
   }
-  if (exchange.has_servers() && sync.kind == Sync::Kind::local) {
+  if (exchange.uses_servers() && sync.average_every() > 0) {
     fail_request(
         "--sync {}: workers average their weights among themselves: use --exchange "
         "allreduce instead of {}",
         sync_text, to_string(exchange));
   }
-  if (exchange.has_servers() && sync.tolerates_losses() && options.update == UpdateAt::worker) {
+  if (exchange.uses_servers() && !sync.in_step() && !options.updates_at_servers()) {
     fail_request(
         "--update worker: with --sync {} only servers know the weights: use --update "
         "server",
         sync_text);
   }
-  if (!exchange.has_servers() && options.update == UpdateAt::server) {
+  if (!exchange.uses_servers() && options.updates_at_servers()) {
     fail_request(
         "--update server: {} has no servers: use --exchange ps, ps-sharded:K or "
         "ps-colocated",
         to_string(exchange));
   }
-  if (!exchange.has_servers() && options.permits > 0) {
+  if (!exchange.uses_servers() && options.permits > 0) {
     fail_request("--permits: {} has no servers that could give them", to_string(exchange));
   }
   if (options.permits < 0) fail_request("--permits: expected 0 (any) or more");
   if (options.bucket_mb < 0) fail_request("--bucket-mb: expected 0 (chosen) or more");
-  if (options.update == UpdateAt::server && clips) {
+  if (options.updates_at_servers() && clips) {
     fail_request(
         "--clip: a server sees one part of the gradient, not its norm: use --update "
         "worker");
   }
-  if (options.wire.kind == Wire::Kind::threshold && sync.kind == Sync::Kind::local) {
+  if (options.wire.sparse() && sync.average_every() > 0) {
     fail_request("--wire {}: --sync {} sends weights, not gradients: use f32 or bf16",
                  to_string(options.wire), sync_text);
   }

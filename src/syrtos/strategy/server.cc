@@ -61,8 +61,7 @@ Server::Server(World& world, const Team& team, const Options& options,
     }
     for (Held::Sum& sum : held.sums) {
       sum.done = std::make_shared<world::Event>(world);
-      const bool used =
-          synchronous || (options.sync.kind == Sync::Kind::backup && &sum == &held.sums[0]);
+      const bool used = synchronous || (options.sync.left_out() > 0 && &sum == &held.sums[0]);
       if (data && used) sum.values.resize(piece.count);
     }
     held.clocks.resize(static_cast<size_t>(team.workers));
@@ -113,7 +112,7 @@ Task<> Server::receive_arenas() {
   for (Held& held : held_) {
     const size_t bytes = held.piece.count * sizeof(float);
     co_await world_.recv(0, arena_tag(held.id, 0), Target{weights_of(held), bytes});
-    if (options_.update == UpdateAt::worker) continue;
+    if (!options_.updates_at_servers()) continue;
     for (size_t arena = 0; arena < optimizer_.slots().size(); ++arena) {
       const Target target{kept_of(held, arena).data, bytes};
       co_await world_.recv(0, arena_tag(held.id, static_cast<uint32_t>(arena) + 1), target);
@@ -176,17 +175,15 @@ Task<> Server::synchronous(Rank worker, Held& held) {
     } else {
       co_await done->wait();
     }
-    const float* values =
-        options_.update == UpdateAt::server ? weights_of(held) : sum.values.data();
-    const bool packed = options_.wire.kind == Wire::Kind::bf16;
+    const float* values = options_.updates_at_servers() ? weights_of(held) : sum.values.data();
+    const bool packed = options_.wire.halves();
     const Source source = packed ? Source{sum.packed.data(), held.piece.count * 2}
                                  : Source{values, held.piece.count * sizeof(float)};
     const Pull pull{push.step + 1, 0, sum.complete_at - came};
     co_await reply(worker, held, round, pull, source);
     if (++sum.replied == team_.workers) {
       sum.replied = 0;
-      if (options_.update == UpdateAt::worker)
-        std::fill(sum.values.begin(), sum.values.end(), 0.0F);
+      if (!options_.updates_at_servers()) std::fill(sum.values.begin(), sum.values.end(), 0.0F);
     }
   }
 }
@@ -195,15 +192,14 @@ Task<> Server::finish_round(Held& held, Held::Sum& sum, const Push& push) {
   const Doing updates(*this, Part::update);
   const double mean = 1.0 / team_.workers;
   const float* values = sum.values.data();
-  if (options_.update == UpdateAt::server) {
+  if (options_.updates_at_servers()) {
     co_await update(held, sum.values.data(), push, mean);
     std::fill(sum.values.begin(), sum.values.end(), 0.0F);
     values = weights_of(held);
   } else {
     scale({sum.values.empty() ? nullptr : sum.values.data(), held.piece.count}, mean);
   }
-  if (options_.wire.kind == Wire::Kind::bf16)
-    pack_bf16({const_cast<float*>(values), held.piece.count}, sum.packed);
+  if (options_.wire.halves()) pack_bf16({const_cast<float*>(values), held.piece.count}, sum.packed);
   ++held.version;
   sum.arrived = 0;
   sum.done = std::make_shared<world::Event>(world_);
@@ -221,7 +217,7 @@ Task<> Server::receive(Rank worker, Held& held, uint32_t round, const Push& push
   const Doing receives(*this, Part::network);
   const Tag tag = push_tag(held.id, round);
   const size_t count = held.piece.count;
-  if (options_.wire.kind == Wire::Kind::threshold) {
+  if (options_.wire.sparse()) {
     if (push.words > count) {
       fail_run("{} sends {} sparse elements of {}", world_.name(worker), push.words, count);
     }
@@ -229,7 +225,7 @@ Task<> Server::receive(Rank worker, Held& held, uint32_t round, const Push& push
     co_await world_.recv(worker, tag, Target{words.data(), words.size() * sizeof(uint32_t)});
     if (!add && to != nullptr) std::fill_n(to, count, 0.0F);
     add_sparse(words, options_.wire.threshold, {to, count});
-  } else if (options_.wire.kind == Wire::Kind::bf16) {
+  } else if (options_.wire.halves()) {
     co_await world_.recv(worker, tag,
                          Target{to, count * 2, add ? Landing::widen_add : Landing::widen});
   } else {
@@ -256,9 +252,7 @@ Task<> Server::reply(Rank worker, Held& held, uint32_t round, Pull pull, Source 
 }
 
 Task<> Server::update(Held& held, const float* gradient, const Push& push, double gradient_scale) {
-  const bool one_by_one =
-      options_.sync.kind == Sync::Kind::async || options_.sync.kind == Sync::Kind::ssp;
-  const int64_t step = one_by_one ? held.version : push.updates;
+  const int64_t step = options_.sync.updates_one_by_one() ? held.version : push.updates;
   co_await world_.compute(
       options_.update_s_per_element * static_cast<double>(held.piece.count),
       [&] {

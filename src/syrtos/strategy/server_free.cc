@@ -43,7 +43,7 @@ Task<> Server::free_rounds(Rank worker, Held& held) {
     note_step(push);
     if (push.ask == Ask::step) {
       if (!begun) {  // a run that was resumed goes on counting
-        pull.version = options_.sync.kind == Sync::Kind::backup ? push.step : push.updates;
+        pull.version = options_.sync.left_out() > 0 ? push.step : push.updates;
         held.version = std::max(held.version, pull.version);
         begun = true;
       }
@@ -53,7 +53,7 @@ Task<> Server::free_rounds(Rank worker, Held& held) {
       // Not before: whoever is let go by it gets weights that have seen this gradient.
       ++held.clocks[static_cast<size_t>(worker)];
       held.changed->notify_all();
-      if (options_.sync.kind == Sync::Kind::ssp) {
+      if (options_.sync.slack()) {
         const double before = world_.now();
         co_await await_slowest(worker, held);
         pull.waited_s = world_.now() - before;
@@ -68,7 +68,7 @@ Task<> Server::free_rounds(Rank worker, Held& held) {
       // Where updates are made, one after the other: never in the middle of one.
       co_await world_.compute(
           0, [&] { copy_weights(held, push, mine); }, update_where());
-      if (options_.wire.kind == Wire::Kind::bf16 && !exact) {
+      if (options_.wire.halves() && !exact) {
         pack_bf16({mine.data(), count}, packed);
         source = {packed.data(), count * 2};
       }
@@ -84,7 +84,7 @@ Task<> Server::apply(Held& held, const Push& push, const std::vector<float>& gra
     const auto stale = static_cast<size_t>(held.version - pull.version);
     ++report_.staleness[std::min(stale, Report::kLargest)];
   }
-  if (options_.sync.kind == Sync::Kind::backup) {
+  if (options_.sync.left_out() > 0) {
     co_await count_in(held, push, gradient, pull);
   } else if (push.weight > 0) {
     const Doing updates(*this, Part::update);
@@ -133,7 +133,7 @@ Task<> Server::count_in(Held& held, const Push& push, const std::vector<float>& 
 bool Server::enough(const Held& held) const {
   const Held::Sum& sum = held.sums[0];
   const int64_t can_come = active(held);
-  const int64_t needed = std::min(team_.workers - options_.sync.number, can_come);
+  const int64_t needed = std::min(team_.workers - options_.sync.left_out(), can_come);
   return sum.arrived >= needed && (sum.weight > 0 || sum.arrived >= can_come);
 }
 
@@ -166,7 +166,7 @@ Task<> Server::await_slowest(Rank worker, Held& held) {
       if (lost_[other] || held.resting[other]) continue;
       slowest = std::min(slowest, held.clocks[other]);
     }
-    if (held.clocks[static_cast<size_t>(worker)] - slowest <= options_.sync.number) co_return;
+    if (held.clocks[static_cast<size_t>(worker)] - slowest <= options_.sync.slack()) co_return;
     co_await held.changed->wait();
   }
 }

@@ -31,13 +31,13 @@ ServerTraining::ServerTraining(World& world, const Team& team, const Options& op
       options_(options),
       replica_(replica),
       workers_(collective::Group::of(world, team.worker_ranks())),
-      servers_(team.servers > 0 ? team.servers : team.workers),
+      servers_(team.serving()),
       lanes_of_bucket_(replica.layout().buckets.size()),
       arrivals_(world, meter_, replica.layout().buckets.size()) {
   for (const Piece& piece : place_on_servers(replica.layout(), servers_)) {
     Lane& lane = lanes_.emplace_back();
     lane.piece = piece;
-    if (options.wire.kind == Wire::Kind::threshold) {
+    if (options.wire.sparse()) {
       lane.residue.emplace(options.wire.threshold);
     }
     lanes_of_bucket_[static_cast<size_t>(piece.bucket)].push_back(static_cast<int>(lanes_.size()) -
@@ -45,7 +45,7 @@ ServerTraining::ServerTraining(World& world, const Team& team, const Options& op
   }
   SYRTOS_CHECK(lanes_.size() <= 65536, "{} pieces", lanes_.size());
   if (options.sync.in_step() && options.permits == 0) follow_each_other();
-  if (team.servers == 0) {
+  if (options.exchange.workers_serve()) {
     own_.emplace(world, team, options, optimizer, replica.layout(), servers_, world.rank());
   }
 }
@@ -108,7 +108,7 @@ Task<> ServerTraining::start() {
 Task<> ServerTraining::send_arenas() {
   std::vector<Floats> arenas = {};
   arenas.push_back(replica_.weights());
-  if (options_.update == UpdateAt::server) {
+  if (options_.updates_at_servers()) {
     for (const Floats& kept : replica_.kept()) arenas.push_back(kept);
   }
   for (size_t id = 0; id < lanes_.size(); ++id) {
@@ -135,7 +135,7 @@ Task<> ServerTraining::pass(const StepInfo& info, int64_t& taken) {
                     [&](int bucket) { arrivals_.start(bucket, bring(bucket, info, over)); });
   over->set();
   if (info.clip > 0) co_await update_clipped(info);
-  if (options_.sync.kind != Sync::Kind::backup) co_return;
+  if (options_.sync.left_out() == 0) co_return;
   // Whoever was too late has to catch up: its next step is the servers' next step.
   co_await arrivals_.all();
   int64_t next = std::numeric_limits<int64_t>::max();
@@ -180,9 +180,9 @@ Task<> ServerTraining::exchange(int id, StepInfo info, Over over) {
     if (options_.permits > 0) co_await hear(id, round);
     co_await pull(id, round, false);
   }
-  if (options_.update == UpdateAt::worker && info.clip > 0) co_return;
+  if (!options_.updates_at_servers() && info.clip > 0) co_return;
   const Meter::Doing updates(meter_, Part::update);
-  if (options_.update == UpdateAt::server) {
+  if (options_.updates_at_servers()) {
     co_await world_.compute(0,
                             [this, &piece] { replica_.weights_changed(piece.first, piece.count); });
   } else {
@@ -217,7 +217,7 @@ Task<> ServerTraining::push(int id, const StepInfo& info, uint32_t round) {
   Source source{gradient.data, gradient.count * sizeof(float)};
   if (lane.residue) {
     source = {sparse.words.data(), sparse.words.size() * sizeof(uint32_t)};
-  } else if (options_.wire.kind == Wire::Kind::bf16) {
+  } else if (options_.wire.halves()) {
     pack_bf16(gradient, lane.packed);
     source = {lane.packed.data(), gradient.count * 2};
   }
@@ -242,10 +242,9 @@ Task<> ServerTraining::hear(int id, uint32_t round) {
 
 Task<> ServerTraining::pull(int id, uint32_t round, bool exact) {
   const Piece& piece = lanes_[static_cast<size_t>(id)].piece;
-  const Floats arena =
-      options_.update == UpdateAt::server ? replica_.weights() : replica_.gradients();
+  const Floats arena = options_.updates_at_servers() ? replica_.weights() : replica_.gradients();
   const Floats to = part(arena, piece.first, piece.count);
-  const bool packed = options_.wire.kind == Wire::Kind::bf16 && !exact;
+  const bool packed = options_.wire.halves() && !exact;
   const Target target{to.data, piece.count * (packed ? 2 : sizeof(float)),
                       packed ? Landing::widen : Landing::store};
   co_await world_.recv(server_of(piece), pull_tag(id, round), target);
@@ -279,8 +278,7 @@ Task<> ServerTraining::rest() {
 
 /// Where all have the same weights already they may be rounded ones.
 Task<> ServerTraining::agree() {
-  const bool rounded =
-      options_.wire.kind == Wire::Kind::bf16 && options_.update == UpdateAt::server;
+  const bool rounded = options_.wire.halves() && options_.updates_at_servers();
   if (rounded || !options_.sync.in_step()) co_await beside_server(refresh_all());
 }
 
@@ -296,7 +294,7 @@ Task<> ServerTraining::refresh_all() {
 }
 
 Task<> ServerTraining::collect() {
-  if (world_.rank() != 0 || options_.update == UpdateAt::worker) co_return;
+  if (world_.rank() != 0 || !options_.updates_at_servers()) co_return;
   co_await beside_server(collect_kept());
 }
 
@@ -372,7 +370,7 @@ Task<> ServerTraining::update_clipped(StepInfo info) {
 
 int64_t ServerTraining::updates() const {
   int64_t most = 0;
-  if (options_.sync.kind != Sync::Kind::async && options_.sync.kind != Sync::Kind::ssp) return most;
+  if (!options_.sync.updates_one_by_one()) return most;
   for (const Lane& lane : lanes_) most = std::max(most, lane.version);
   return most;
 }

@@ -7,24 +7,18 @@
 
 namespace syrtos::strategy {
 
-std::vector<Rank> Team::worker_ranks() const {
-  std::vector<Rank> ranks;
-  for (Rank rank = 0; rank < workers; ++rank) ranks.push_back(rank);
-  return ranks;
-}
-
 Task<> Strategy::ask_servers(Command) { co_return; }
 
 std::unique_ptr<Strategy> make_strategy(World& world, const Team& team, const Options& options,
                                         const optim::OptimizerOptions& optimizer,
                                         Replica& replica) {
-  if (options.exchange.has_servers()) {
+  if (options.exchange.uses_servers()) {
     return std::make_unique<ServerTraining>(world, team, options, optimizer, replica);
   }
-  if (options.exchange.kind == Exchange::Kind::shared) {
+  if (options.exchange.shares_memory()) {
     return std::make_unique<SharedTraining>(world, team, replica);
   }
-  if (options.sync.kind == Sync::Kind::local) {
+  if (options.sync.average_every() > 0) {
     return std::make_unique<LocalSteps>(world, team, options, replica);
   }
   return std::make_unique<AllReduceTraining>(world, team, options, replica);

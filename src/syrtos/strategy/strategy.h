@@ -10,23 +10,13 @@
 #include "syrtos/strategy/options.h"
 #include "syrtos/strategy/protocol.h"
 #include "syrtos/strategy/replica.h"
+#include "syrtos/strategy/team.h"
 #include "syrtos/world/world.h"
 
 namespace syrtos::strategy {
 
-using world::Rank;
 using world::Task;
 using world::World;
-
-/// Who does what: workers are ranks 0 .. workers - 1; servers of their own come after them.
-struct Team {
-  int workers = 1;
-  int servers = 0;  ///< of their own
-
-  std::vector<Rank> worker_ranks() const;
-  /// Rank of server k: also where workers serve.
-  Rank server_rank(int k) const { return servers > 0 ? workers + k : k; }
-};
 
 struct StepInfo {
   int64_t step = 0;  ///< of the run, from 0

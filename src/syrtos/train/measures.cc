@@ -126,6 +126,7 @@ void Measures::write_parts(const RunDirectory& directory, int64_t steps_done) {
                      {"exchange", job_.job.exchange},
                      {"sync", job_.job.sync},
                      {"wire", job_.job.wire},
+                     {"update", job_.job.update},
                      {"begun", begun_at_},
                      {"ended", wall_clock()},
                      {"lost", lost_}});

@@ -100,8 +100,7 @@ namespace {
 
 // Samples of all workers in a step.
 int64_t resolved_step(const ResolvedJob& resolved, const Job& job) {
-  return resolved.strategy.sync.kind == strategy::Sync::Kind::split ? job.batch
-                                                                    : job.batch * job.workers;
+  return resolved.strategy.sync.step_samples(job.batch, job.workers);
 }
 
 }  // namespace
@@ -198,8 +197,8 @@ void resolve_data(ResolvedJob& resolved, Job& job, const nn::NetworkInfo& networ
   }
   job.input = fmt::format("{}x{}x{}", resolved.image[0], resolved.image[1], resolved.image[2]);
   const int64_t samples = resolved.data.train->size();
-  const bool joined = resolved.strategy.sync.kind != strategy::Sync::Kind::split;
-  if (joined && job.batch <= samples && job.batch * job.workers > samples) {
+  if (!resolved.strategy.sync.splits_batch() && job.batch <= samples &&
+      job.batch * job.workers > samples) {
     fail_request(
         "--workers: the training data has {} samples, too few for {} batches of {} in each step: "
         "use at most {} workers or a smaller --batch",
@@ -234,18 +233,17 @@ strategy::Options strategy_options(Job& job) {
   options.permits = static_cast<int>(job.permits);
   options.bucket_mb = job.bucket_mb;
   strategy::check(options, static_cast<int>(job.workers), job.batch, job.clip > 0);
-  if (options.update == strategy::UpdateAt::server && job.lookahead > 0) {
+  if (options.updates_at_servers() && job.lookahead > 0) {
     fail_request("--lookahead: only workers know both weights: use --update worker");
   }
-  if (options.exchange.kind == strategy::Exchange::Kind::shared && job.lookahead > 0) {
+  if (options.exchange.shares_memory() && job.lookahead > 0) {
     fail_request("--lookahead: nobody's steps are alone on shared weights: leave it out");
   }
   if (job.batch_norm != "local" && job.batch_norm != "synchronised") {
     fail_request("--batch-norm: expected local or synchronised, found '{}'{}", job.batch_norm,
                  suggestion(job.batch_norm, {"local", "synchronised"}));
   }
-  const bool in_step = options.sync.in_step() && options.sync.kind != strategy::Sync::Kind::local;
-  if (job.batch_norm == "synchronised" && !in_step) {
+  if (job.batch_norm == "synchronised" && !options.sync.sees_all_gradients()) {
     fail_request(
         "--batch-norm synchronised: workers that do not take each step together have no common "
         "statistics: use --sync join or split, found {}",
@@ -277,7 +275,7 @@ ResolvedJob resolve(Job job, const CpuInfo& cpu, const std::filesystem::path& ca
   resolved.precision = choose_precision(job.precision, cpu);
   job.precision = to_string(resolved.precision.dtype);
   if (job.threads == 0) {
-    const bool shared = resolved.strategy.exchange.kind == strategy::Exchange::Kind::shared;
+    const bool shared = resolved.strategy.exchange.shares_memory();
     job.threads = shared ? std::max<int64_t>(1, cpu.cores / job.workers) : cpu.cores;
   }
   resolve_data(resolved, job, resolved.network.info(), cache_home);

@@ -82,9 +82,7 @@ std::string mean_of_floats(const std::vector<std::string>& texts) {
 }  // namespace
 
 strategy::Team team_of(const ResolvedJob& job) {
-  const bool servers = job.strategy.exchange.kind == strategy::Exchange::Kind::servers;
-  return {.workers = static_cast<int>(job.job.workers),
-          .servers = servers ? job.strategy.exchange.servers : 0};
+  return strategy::team_of(job.strategy, static_cast<int>(job.job.workers));
 }
 
 TeamWork::TeamWork(World& world, const ResolvedJob& job)
@@ -135,7 +133,7 @@ Task<> TeamWork::begin(CompiledNetwork& network, optim::Optimizer& optimizer, st
   }
   strategy_ = strategy::make_strategy(world_, team_, options_, optimizer_options_, *replica_);
   co_await strategy_->begin();
-  compares_moments_ = !alone() && in_step() && !options_.exchange.has_servers();
+  compares_moments_ = !alone() && in_step() && options_.exchange.among_workers();
   if (compares_moments_) crossing_.resize(kSums + static_cast<size_t>(workers()));
   co_await align_clocks();
   latest_ = clocks_.origin();

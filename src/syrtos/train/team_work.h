@@ -54,7 +54,7 @@ class TeamWork {
   bool in_step() const { return sync_.in_step(); }
 
   /// The weights of all workers are in the same memory.
-  bool shares_weights() const { return options_.exchange.kind == strategy::Exchange::Kind::shared; }
+  bool shares_weights() const { return options_.exchange.shares_memory(); }
 
   /// All compare what they are about to do (key -> value, see fingerprint.h); refuses with the
   /// names of those that differ from worker 0. Everybody leaves with worker 0's `state`.

@@ -15,10 +15,7 @@ using nlohmann::json;
 Task<> Trainer::checkpoint(World& world, bool wants_to_stop) {
   co_await settle();
   add(team_->take_sums());
-  const bool everywhere_the_same =
-      job_.strategy.exchange.kind == strategy::Exchange::Kind::all_reduce &&
-      job_.strategy.sync.kind != strategy::Sync::Kind::local;
-  if (everywhere_the_same) {
+  if (job_.strategy.same_everywhere()) {
     if (is_first()) co_await save_here(world);
   } else {
     co_await team_->meet(wants_to_stop);
