@@ -7,7 +7,7 @@
 namespace syrtos {
 namespace {
 
-TEST(Crc32, both_polynomials_give_the_published_check_values) {
+TEST(Crc32, BothPolynomialsGiveThePublishedCheckValues) {
   const std::string text = "123456789";
   EXPECT_EQ(crc32(0, text.data(), text.size()), 0xCBF43926U);
   EXPECT_EQ(crc32c(0, text.data(), text.size()), 0xE3069283U);
@@ -20,7 +20,7 @@ TEST(Crc32, NothingChangesNothing) {
 }
 
 // RFC 3720, appendix B.4.
-TEST(Crc32, castagnoli_gives_the_values_of_the_iscsi_standard) {
+TEST(Crc32, CastagnoliGivesTheValuesOfTheIscsiStandard) {
   std::string bytes(32, '\0');
   EXPECT_EQ(crc32c(0, bytes.data(), 32), 0x8A9136AAU);
   bytes.assign(32, '\xff');
@@ -29,7 +29,7 @@ TEST(Crc32, castagnoli_gives_the_values_of_the_iscsi_standard) {
   EXPECT_EQ(crc32c(0, bytes.data(), 32), 0x46DD794EU);
 }
 
-TEST(Crc32, goes_on_from_any_place) {
+TEST(Crc32, GoesOnFromAnyPlace) {
   const std::string text = "twenty-three characters";
   const uint32_t whole = crc32c(0, text.data(), text.size());
   for (size_t cut = 0; cut <= text.size(); ++cut) {

@@ -2,22 +2,33 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdlib>
+
 #include "syrtos/data/sets/table.h"
 
 namespace syrtos::data {
 namespace {
 
-int64_t count_colour(const Canvas& canvas, Colour wanted) {
+using Rgb = std::array<int, 3>;
+
+/// How many pixels of the picture's part from column `left` on differ from the colour by at most
+/// `tolerance` in each channel.
+int64_t count_colour(const Picture& picture, Rgb wanted, int tolerance = 0, int64_t left = 0) {
   int64_t count = 0;
-  for (size_t i = 0; i < canvas.pixels().size(); i += 3) {
-    count += canvas.pixels()[i] == wanted.red && canvas.pixels()[i + 1] == wanted.green &&
-             canvas.pixels()[i + 2] == wanted.blue;
+  for (size_t i = 0; i < picture.pixels.size(); i += 3) {
+    if (static_cast<int64_t>(i / 3) % picture.width < left) continue;
+    bool same = true;
+    for (size_t c = 0; c < 3; ++c) {
+      same = same && std::abs(picture.pixels[i + c] - wanted[c]) <= tolerance;
+    }
+    count += same ? 1 : 0;
   }
   return count;
 }
 
 // Samples of one colour per class.
-Table plain(int64_t side, int64_t per_class) {
+Table plain(int64_t side, int64_t per_class, const std::string& first = "no") {
   std::vector<uint8_t> values;
   std::vector<int32_t> labels;
   for (int64_t i = 0; i < 2 * per_class; ++i) {
@@ -28,23 +39,33 @@ Table plain(int64_t side, int64_t per_class) {
       }
     }
   }
-  return {{.name = "plain", .channels = 3, .height = side, .width = side, .classes = {"no", "yes"}},
-          values,
-          labels};
+  return {
+      {.name = "plain", .channels = 3, .height = side, .width = side, .classes = {first, "yes"}},
+      values,
+      labels};
 }
 
-TEST(ContactSheet, small_pictures_are_enlarged_by_a_whole_factor) {
-  const Canvas canvas = contact_sheet(plain(8, 3));
-  EXPECT_EQ(count_colour(canvas, {200, 0, 10}), 3 * 64 * 64);
-  EXPECT_EQ(count_colour(canvas, {200, 100, 10}), 3 * 64 * 64);
+TEST(ContactSheet, SmallPicturesAreEnlargedByAWholeFactor) {
+  const Picture sheet = contact_sheet(plain(8, 3));
+  EXPECT_EQ(count_colour(sheet, {200, 0, 10}), 3 * 64 * 64);
+  EXPECT_EQ(count_colour(sheet, {200, 100, 10}), 3 * 64 * 64);
 }
 
-TEST(ContactSheet, large_pictures_are_fitted_and_at_most_ten_are_shown) {
-  const Canvas canvas = contact_sheet(plain(300, 12));
-  EXPECT_EQ(count_colour(canvas, {200, 0, 10}), 10 * 96 * 96);
+TEST(ContactSheet, LargePicturesAreFittedAndAtMostTenAreShown) {
+  const Picture sheet = contact_sheet(plain(300, 12));
+  EXPECT_EQ(count_colour(sheet, {200, 0, 10}), 10 * 96 * 96);
 }
 
-TEST(ContactSheet, signals_become_lines) {
+TEST(ContactSheet, FittedPicturesAreMeansOfWhatTheyStandFor) {
+  std::vector<uint8_t> values;
+  for (int64_t y = 0; y < 384; ++y) {
+    for (int64_t x = 0; x < 384; ++x) values.push_back(static_cast<uint8_t>((x + y) % 2 * 200));
+  }
+  const Table table({.channels = 1, .height = 384, .width = 384, .classes = {"a"}}, values, {0});
+  EXPECT_GE(count_colour(contact_sheet(table), {100, 100, 100}, 4), 94 * 94);
+}
+
+TEST(ContactSheet, SignalsBecomeLines) {
   const std::vector<float> floats = {0, 1, 2, 3, 2, 1, 0, 5};
   const auto* bytes = reinterpret_cast<const uint8_t*>(floats.data());
   const Table table({.name = "signals",
@@ -54,16 +75,28 @@ TEST(ContactSheet, signals_become_lines) {
                      .width = 8,
                      .classes = {"up"}},
                     {bytes, bytes + floats.size() * sizeof(float)}, {0});
-  EXPECT_GT(count_colour(contact_sheet(table), {31, 119, 180}), 100);
+  EXPECT_GT(count_colour(contact_sheet(table), {31, 119, 180}, 60), 100);
 }
 
-TEST(Canvas, letters_have_their_shape_and_the_edge_cuts) {
-  Canvas canvas(10, 12, {0, 0, 0});
-  canvas.text(0, 0, "L", {9, 9, 9}, 1);
-  EXPECT_EQ(count_colour(canvas, {9, 9, 9}), 7 + 4);
-  canvas.text(-3, 9, "##", {8, 8, 8}, 2);
-  EXPECT_GT(count_colour(canvas, {8, 8, 8}), 0);
-  EXPECT_EQ(Canvas::text_width("ab", 2), 22);
+TEST(ContactSheet, NamesOfOtherScriptsTakeOnePlacePerCharacter) {
+  // A character of two bytes is as wide as its like of one byte: the sheet has the same width.
+  EXPECT_EQ(contact_sheet(plain(8, 10, "éééééééé")).width,
+            contact_sheet(plain(8, 10, "eeeeeeee")).width);
+  EXPECT_GT(contact_sheet(plain(8, 10, "eeeeeeeee")).width,
+            contact_sheet(plain(8, 10, "eeeeeeee")).width);
+}
+
+TEST(ContactSheet, LongNamesAreCutBetweenCharacters) {
+  std::string name;
+  for (int i = 0; i < 24; ++i) name += "é";
+  const int64_t longest = contact_sheet(plain(8, 10, name)).width;
+  EXPECT_LE(contact_sheet(plain(8, 10, name + "é")).width, longest + 8);
+  EXPECT_EQ(contact_sheet(plain(8, 10, name + "éé")).width,
+            contact_sheet(plain(8, 10, name + "é")).width);
+}
+
+TEST(ContactSheet, NamesThatAreNoUtf8AreDrawn) {
+  EXPECT_GT(count_colour(contact_sheet(plain(8, 3, "caf\xe9")), {40, 44, 52}, 60), 20);
 }
 
 }  // namespace

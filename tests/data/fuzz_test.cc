@@ -78,14 +78,14 @@ class Fuzz : public TemporaryDirectory {
   static void picture(const std::string& text) { decode_picture(bytes_of(text), "n"); }
 };
 
-TEST_F(Fuzz, jpeg) {
+TEST_F(Fuzz, Jpeg) {
   run(1, 10000,
       {jpeg(19, 13, noise(19 * 13 * 3)), jpeg(19, 13, noise(19 * 13 * 3), {JCS_RGB, true}),
        jpeg(16, 16, noise(256), {JCS_GRAYSCALE}), jpeg(9, 9, noise(324), {JCS_CMYK, true})},
       picture);
 }
 
-TEST_F(Fuzz, png) {
+TEST_F(Fuzz, Png) {
   const std::vector<std::string> seeds = {
       png(11, 9, noise(11 * 9 * 3)), png(11, 9, noise(11 * 9 * 4), {PNG_COLOR_TYPE_RGBA, 8, true}),
       png(16, 8, noise(16), {PNG_COLOR_TYPE_GRAY, 1, true}),
@@ -95,17 +95,17 @@ TEST_F(Fuzz, png) {
   run(3, 15000, seeds, [](const std::string& text) { picture(repair_png(text)); });
 }
 
-TEST_F(Fuzz, pnm) {
+TEST_F(Fuzz, Pnm) {
   run(4, 20000, {"P5 # grey\n7 5\n255\n" + noise(35), "P6\n3 4 15\n" + noise(36)}, picture);
 }
 
-TEST_F(Fuzz, idx) {
+TEST_F(Fuzz, Idx) {
   const auto attempt = as_file("f", [](const auto& file) { read_idx(file, 3); });
   run(5, 4000, {idx_images(20), gzip(idx_images(20)), gzip(idx_images(200))}, attempt);
   run(6, 2000, {idx_images(20)}, [&](const std::string& text) { attempt(gzip(text)); });
 }
 
-TEST_F(Fuzz, cifar_batches) {
+TEST_F(Fuzz, CifarBatches) {
   run(7, 5000, {cifar10_bin(2)}, [](const std::string& text) {
     CifarImages images;
     append_cifar_binary({bytes_of(text), "n"}, 10, images);
@@ -120,7 +120,7 @@ TEST_F(Fuzz, cifar_batches) {
   });
 }
 
-TEST_F(Fuzz, pickle) {
+TEST_F(Fuzz, Pickle) {
   const std::string text =
       "(dp0\nS'labels'\np1\n(lp2\nI1\naI20\nasS'names'\np3\n(lp4\nS'a\\n\\x41'\np5\naS\"b'"
       "\"\np6\nas.";
@@ -150,7 +150,7 @@ TEST_F(Fuzz, pickle) {
   });
 }
 
-TEST_F(Fuzz, archives) {
+TEST_F(Fuzz, Archives) {
   const Files files = {{"cifar/data_batch_1", noise(700)}, {"cifar/test_batch", noise(3)}};
   const auto attempt = as_file("f", [](const auto& file) {
     read_members(
@@ -164,7 +164,7 @@ TEST_F(Fuzz, archives) {
       [&](const std::string& text) { attempt(gzip(text)); });
 }
 
-TEST_F(Fuzz, cifar_in_an_archive) {
+TEST_F(Fuzz, CifarInAnArchive) {
   Files files;
   for (const char* name : {"data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4",
                            "data_batch_5", "test_batch"}) {
@@ -179,21 +179,21 @@ TEST_F(Fuzz, cifar_in_an_archive) {
       }));
 }
 
-TEST_F(Fuzz, npy) {
+TEST_F(Fuzz, Npy) {
   run(14, 60000,
       {npy("<f4", "(2, 3)", noise(6) + std::string(18, '\1')), npy(">i8", "(4,)", noise(32)),
        npy("|u1", "(2, 2, 1)", noise(4), 2), npy("<f2", "(3,)", "\1\2\3\4\5\6", 3)},
       [](const std::string& text) { parse_npy(bytes_of(text), "n").floats(); });
 }
 
-TEST_F(Fuzz, npz) {
+TEST_F(Fuzz, Npz) {
   const Files files = {{"x.npy", npy("|u1", "(20, 2, 2)", noise(80))},
                        {"y.npy", npy("|u1", "(20,)", std::string(20, '\1'))}};
   run(15, 4000, {pack(files, Container::stored_zip), pack(files, Container::zip)},
       as_file("f.npz", [](const auto& file) { open_numpy(file); }));
 }
 
-TEST_F(Fuzz, csv) {
+TEST_F(Fuzz, Csv) {
   run(16, 60000,
       {"label,a,b\n1,0.5,-2e3\n0,+1,2\n", "\"walk\";1;2\r\n\"r\"\"un\";3;4\r\n", "1\t2\n2\t3\n"},
       [](const std::string& text) { parse_csv(text, "n"); });

@@ -37,7 +37,7 @@ class Open : public TemporaryDirectory {
   }
 };
 
-TEST_F(Open, finds_out_the_format_of_paths_and_of_fetched_data) {
+TEST_F(Open, FindsOutTheFormatOfPathsAndOfFetchedData) {
   put_all_but_folders("");
   put_all_but_folders("home/syrtos/data/");
   const std::vector<std::pair<std::string, int64_t>> sizes = {
@@ -49,7 +49,7 @@ TEST_F(Open, finds_out_the_format_of_paths_and_of_fetched_data) {
 }
 
 // Runs in the directory, so that names may be taken for paths.
-TEST_F(Open, a_path_is_a_path_and_a_name_of_the_catalogue_the_fetched_set) {
+TEST_F(Open, APathIsAPathAndANameOfTheCatalogueTheFetchedSet) {
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path(directory_);
   for (const char* name : {"mnist", "waves"}) {
@@ -67,7 +67,7 @@ TEST_F(Open, a_path_is_a_path_and_a_name_of_the_catalogue_the_fetched_set) {
   std::filesystem::current_path(before);
 }
 
-TEST_F(Open, a_single_pack_and_training_pictures_alone_say_what_is_missing) {
+TEST_F(Open, ASinglePackAndTrainingPicturesAloneSayWhatIsMissing) {
   EXPECT_THAT(refusal([&] { open(write("a.pack", "SYRTOSPKxxxx").string(), {}); }),
               HasSubstr("found a single pack"));
   put("alone/train/a/1.pgm", "P5 1 1 255\nx");
@@ -76,7 +76,7 @@ TEST_F(Open, a_single_pack_and_training_pictures_alone_say_what_is_missing) {
               HasSubstr("expected test/, val/ or validation/ beside train/"));
 }
 
-TEST_F(Open, says_what_it_looked_for) {
+TEST_F(Open, SaysWhatItLookedFor) {
   const std::string text = refusal([&] { open(directory_.string(), "none"); });
   EXPECT_THAT(text, HasSubstr(directory_.string()));
   for (const char* format : {"MNIST", "CIFAR", ".npz", ".csv", "folder of pictures"}) {

@@ -25,7 +25,7 @@ Table bytes_table(int64_t samples) {
   return {{.channels = 2, .height = 3, .width = 5, .classes = {"a", "b", "c"}}, values, labels};
 }
 
-TEST(Statistics, mean_and_deviation_are_those_of_each_channel) {
+TEST(Statistics, MeanAndDeviationAreThoseOfEachChannel) {
   const Table table = bytes_table(1000);
   const Statistics found = measure(table);
   Scratch scratch;
@@ -49,23 +49,23 @@ TEST(Statistics, mean_and_deviation_are_those_of_each_channel) {
   EXPECT_EQ(found.smallest_width, 5);
 }
 
-TEST(Statistics, floats_give_the_same_bits_with_any_number_of_threads) {
+TEST(Statistics, FloatsGiveTheSameBitsWithAnyNumberOfThreads) {
   std::vector<float> floats(3000 * 7);
   for (size_t i = 0; i < floats.size(); ++i) floats[i] = std::sin(static_cast<float>(i)) * 1e3F;
   const auto* bytes = reinterpret_cast<const uint8_t*>(floats.data());
   const Table table({.dtype = DType::f32, .channels = 1, .height = 1, .width = 7, .classes = {"a"}},
                     {bytes, bytes + floats.size() * sizeof(float)}, std::vector<int32_t>(3000, 0));
-  const int threads = thread_count();
-  set_thread_count(1);
-  const Statistics one = measure(table);
-  set_thread_count(3);
-  const Statistics three = measure(table);
-  set_thread_count(threads);
+  const auto with = [&](int threads) {
+    const ThreadScope scope(threads);
+    return measure(table);
+  };
+  const Statistics one = with(1);
+  const Statistics three = with(3);
   EXPECT_EQ(one.mean, three.mean);
   EXPECT_EQ(one.deviation, three.deviation);
 }
 
-TEST(Statistics, a_limit_takes_samples_from_everywhere) {
+TEST(Statistics, ALimitTakesSamplesFromEverywhere) {
   std::vector<uint8_t> values(1000, 0);
   std::fill(values.begin() + 500, values.end(), 200);
   const Table table({.channels = 1, .height = 1, .width = 1, .classes = {"a"}}, values,
@@ -76,14 +76,14 @@ TEST(Statistics, a_limit_takes_samples_from_everywhere) {
   EXPECT_EQ(found.per_class[0], 1000);
 }
 
-TEST(Statistics, a_channel_that_never_changes_is_not_divided) {
+TEST(Statistics, AChannelThatNeverChangesIsNotDivided) {
   const Table table({.channels = 1, .height = 1, .width = 1, .classes = {"a"}}, {7, 7}, {0, 0});
   const Statistics found = measure(table);
   EXPECT_EQ(found.deviation[0], 0);
   EXPECT_EQ(found.normalization().deviation[0], 1);
 }
 
-TEST(Statistics, stops_when_asked) {
+TEST(Statistics, StopsWhenAsked) {
   EXPECT_THROW(measure(bytes_table(10), 10, [](int64_t) { return false; }), RunError);
 }
 

@@ -134,10 +134,8 @@ TEST(Init, DependsOnSeedAndNameAndNothingElse) {
   EXPECT_NE(made({64, 33, 3, 3}, he, 2).to_vector(), first);
   EXPECT_NE(made({64, 33, 3, 3}, he, 1, "conv2.weight").to_vector(), first);
 
-  const int threads = thread_count();
-  set_thread_count(threads == 1 ? 3 : 1);
+  const ThreadScope threads(thread_count() == 1 ? 3 : 1);
   EXPECT_EQ(made({64, 33, 3, 3}, he).to_vector(), first);
-  set_thread_count(threads);
 }
 
 TEST(Init, Bf16IsTheRoundedF32) {

@@ -176,7 +176,7 @@ void check_shape(ConvWgrad p) {
   columns_first.stride_w = columns_first.stride_h * p.kernel_h;
   layouts.push_back(columns_first);
   for (int threads : {1, 2, 7}) {
-    set_thread_count(threads);
+    const ThreadScope scope(threads);
     for (const WgradLayout& l : layouts) {
       for (bool bf16 : {false, true}) {
         p.layout = l;
@@ -263,7 +263,7 @@ TEST(ConvWgrad, BandsOfOneLargeImage) {
 }
 
 TEST(ConvWgrad, IsBitReproducibleAndTheBiasIsOptional) {
-  set_thread_count(2);
+  const ThreadScope threads(2);
   ConvWgrad p = square(9, 40, 72, {6, 3, 1, 1, 1, 1});
   p.layout = blocked_wgrad_layout(p.out_c, p.in_c, 3, 3, 32, 1);
   const auto x = random_values(size_t(9) * 36 * 40, 3);

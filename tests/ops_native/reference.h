@@ -110,9 +110,10 @@ inline std::string name_of(const testing::TestParamInfo<Case>& info) {
 }
 class NativeTest : public testing::TestWithParam<Case> {
  protected:
-  void SetUp() override { set_thread_count(GetParam().threads); }
-  void TearDown() override { set_thread_count(1); }
   DType dtype() const { return GetParam().dtype; }
+
+ private:
+  const ThreadScope threads_{GetParam().threads};
 };
 inline auto all_cases() {
   return testing::Values(Case{DType::f32, 1}, Case{DType::f32, 2}, Case{DType::bf16, 1},

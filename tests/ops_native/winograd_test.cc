@@ -203,7 +203,7 @@ void check_shape(const Winograd& problem) {
   std::swap(columns_first.stride_h, columns_first.stride_w);
   layouts.push_back(columns_first);
   for (int threads : {1, 2, 5}) {
-    set_thread_count(threads);
+    const ThreadScope scope(threads);
     for (const WgradLayout& l : layouts) {
       c.p.weights = l;
       expect_correct(c, best_isa());
@@ -280,7 +280,7 @@ TEST(Winograd, FewTilesAndManyChannelsGoByPanels) {
 }
 
 TEST(Winograd, ReluAndAbsentBias) {
-  set_thread_count(2);
+  const ThreadScope threads(2);
   Case c(square(3, 24, 40, {9, 1, 1}));
   c.p.weights = blocked_wgrad_layout(40, 24, 3, 3, 32, 1);
   std::vector<double> want = c.dst;
@@ -292,7 +292,7 @@ TEST(Winograd, ReluAndAbsentBias) {
 
 TEST(Winograd, IsBitReproducibleAndDiffBiasIsOptional) {
   for (int threads : {1, 2}) {
-    set_thread_count(threads);
+    const ThreadScope scope(threads);
     Case c(square(9, 40, 72, {10, 1, 1}));
     c.p.weights = blocked_wgrad_layout(72, 40, 3, 3, 16, 1);
     std::vector<float> bias(72), again(72);
@@ -306,7 +306,7 @@ TEST(Winograd, IsBitReproducibleAndDiffBiasIsOptional) {
 }
 
 TEST(Winograd, RunsInsideAParallelRegionOnOneThread) {
-  set_thread_count(2);
+  const ThreadScope threads(2);
   Case c(square(10, 80, 72, {9, 1, 1}));
   c.p.weights = blocked_wgrad_layout(72, 80, 3, 3, 16, 1);
   parallel([&](int thread, int) {

@@ -29,13 +29,11 @@ TEST(Clip, norm_does_not_depend_on_the_number_of_threads) {
   std::vector<float> values(1000003);
   for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<float>(i));
   GlobalNorm norm(values.size());
-  const int before = thread_count();
-  set_thread_count(1);
-  const double one = norm(values);
-  set_thread_count(2);
-  const double two = norm(values);
-  set_thread_count(before);
-  EXPECT_EQ(one, two);
+  const auto with = [&](int threads) {
+    const ThreadScope scope(threads);
+    return norm(values);
+  };
+  EXPECT_EQ(with(1), with(2));
 }
 
 TEST(Clip, scales_down_to_the_limit_and_never_up) {

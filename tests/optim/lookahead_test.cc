@@ -61,17 +61,15 @@ TEST(Lookahead, meets_every_few_steps_with_a_decay_that_grows_with_the_cube_of_t
 
 TEST(Lookahead, gives_the_same_bits_for_any_number_of_threads) {
   constexpr size_t kCount = 200003;
-  const int before = thread_count();
   std::vector<std::vector<float>> results;
   for (const int threads : {1, 2, 3}) {
-    set_thread_count(threads);
+    const ThreadScope scope(threads);
     Lookahead lookahead({}, kCount);
     lookahead.start(wave(kCount, 0));
     std::vector<float> fast = wave(kCount, 1);
     lookahead.update(fast, {}, 0.6);
     results.push_back(fast);
   }
-  set_thread_count(before);
   EXPECT_EQ(results[0], results[1]);
   EXPECT_EQ(results[0], results[2]);
 }

@@ -170,11 +170,10 @@ TEST_P(EveryMethod, keeps_padding_at_zero_and_what_no_segment_covers_as_it_was) 
 
 TEST_P(EveryMethod, gives_the_same_bits_for_any_number_of_threads) {
   constexpr size_t kCount = 300007;
-  const int before = thread_count();
   std::vector<std::vector<float>> results;
   std::vector<std::vector<BFloat16>> copies;
   for (const int threads : {1, 2, 3}) {
-    set_thread_count(threads);
+    const ThreadScope scope(threads);
     Optimizer optimizer({.method = GetParam()}, kCount);
     std::vector<float> w(kCount), g(kCount);
     std::vector<BFloat16> working(kCount);
@@ -192,7 +191,6 @@ TEST_P(EveryMethod, gives_the_same_bits_for_any_number_of_threads) {
     results.push_back(w);
     copies.push_back(working);
   }
-  set_thread_count(before);
   for (size_t k = 1; k < results.size(); ++k) {
     for (size_t i = 0; i < kCount; ++i) {
       ASSERT_EQ(std::bit_cast<uint32_t>(results[0][i]), std::bit_cast<uint32_t>(results[k][i]));

@@ -23,7 +23,7 @@ world::Task<> probe(world::World& world, NetworkProbeOptions options, NetworkPro
 
 /// What every rank found: they must agree.
 NetworkProbe measured(const SimOptions& options, double seconds = 4) {
-  set_thread_count(1);  // nothing is computed here but virtual time
+  const ThreadScope one(1);  // nothing is computed here but virtual time
   SimCluster cluster(options);
   std::vector<NetworkProbe> results(static_cast<size_t>(cluster.size()));
   world::run_all(cluster, [&](world::World& world) {

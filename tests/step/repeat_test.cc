@@ -57,24 +57,22 @@ class Repeat : public testing::TestWithParam<std::tuple<const char*, DType, int>
 
 TEST_P(Repeat, GivesTheSameBits) {
   const auto& [name, dtype, threads] = GetParam();
-  const int before = thread_count();
-  set_thread_count(threads);
+  const ThreadScope scope(threads);
   const bool mnist = std::string(name) == "mnist-cnn";
   const nn::ModelOptions options = small(dtype, mnist ? 1 : 3, mnist ? 28 : 32);
   const std::vector<float> first = train(name, options, 4);
   const std::vector<float> second = train(name, options, 4);
-  set_thread_count(before);
   ASSERT_EQ(first.size(), second.size());
   EXPECT_EQ(std::memcmp(first.data(), second.data(), first.size() * sizeof(float)), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, Repeat,
-                         testing::Combine(testing::Values("resnet18-cifar", "mnist-cnn",
-                                                          "squeezenet"),
-                                          testing::Values(DType::f32, DType::bf16),
-                                          testing::Values(1, 2)));
+INSTANTIATE_TEST_SUITE_P(
+    Networks, Repeat,
+    testing::Combine(testing::Values("resnet18-cifar", "mnist-cnn", "squeezenet"),
+                     testing::Values(DType::f32, DType::bf16), testing::Values(1, 2)));
 
-// The evaluation program has another batch size, shares the parameters and sees what training wrote.
+// The evaluation program has another batch size, shares the parameters and sees what training
+// wrote.
 TEST(Programs, ShareTheirParameters) {
   train::CompiledNetwork network(nn::find_network("resnet18-cifar"), small(DType::f32, 3, 32),
                                  train::CompiledNetwork::Use::both);

@@ -30,10 +30,10 @@ int become(char* const* arguments, const Streams& streams, const std::string& di
       dup2(streams.error, STDERR_FILENO) < 0) {
     return errno;
   }
-  // One that was there already would be closed.
+  // A descriptor that is in its place already would be closed.
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) fcntl(stream, F_SETFD, 0);
   if (!directory.empty() && chdir(directory.c_str()) != 0) return errno;
-  // Signals as a fresh program expects them.
+  // A fresh program expects all signals to be as at the start.
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);

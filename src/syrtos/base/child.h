@@ -39,9 +39,9 @@ class Child {
   ~Child();
 
   pid_t id() const { return id_; }
-  /// Once it has ended: reaps it, and kills what is left of its group.
+  /// How it ended, once it has: then it is reaped and what is left of its group is killed.
   std::optional<Ending> ended();
-  /// To the whole group, while it runs.
+  /// Sends a signal to the whole group, while it runs.
   void signal(int number) const;
 
  private:

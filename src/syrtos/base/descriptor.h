@@ -6,7 +6,7 @@
 
 namespace syrtos {
 
-/// Owns a file descriptor; -1: none.
+/// Owns a file descriptor; -1 means none.
 class Descriptor {
  public:
   explicit Descriptor(int descriptor = -1) : descriptor_(descriptor) {}
@@ -27,7 +27,7 @@ class Descriptor {
   int descriptor_;
 };
 
-/// Both ends; programs that are started do not inherit them.
+/// Both ends of a pipe; programs that are started do not inherit them.
 struct Pipe {
   /// Throws RunError.
   Pipe();

@@ -7,14 +7,14 @@
 
 namespace syrtos {
 
-/// "1.2 GB", "340 MB", "12 kB": powers of ten.
+/// Bytes in powers of ten: "1.2 GB", "340 MB", "12 kB".
 std::string format_bytes(double bytes);
-/// "11,689,512"
+/// A count with commas: "11,689,512".
 std::string format_count(int64_t count);
-/// "0.8 s", "12 s", "3:25 min", "1:02:03 h"
+/// A duration: "0.8 s", "12 s", "3:25 min", "1:02:03 h".
 std::string format_duration(double seconds);
 
-/// "did you mean 'closest'? ", or two that are equally close; nothing when none is near.
+/// Says "did you mean 'closest'? ", or names two that are equally close; nothing when none is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
 /// What to say after "unknown X 'word'", when few are known: "; did you mean 'closest'? known: a,
 /// b".

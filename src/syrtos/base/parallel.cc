@@ -1,12 +1,9 @@
 #include "syrtos/base/parallel.h"
 
 #include <omp.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
 
 #include "syrtos/base/error.h"
@@ -15,20 +12,17 @@ namespace syrtos {
 
 int thread_count() { return omp_get_max_threads(); }
 
-void set_thread_count(int n) {
-  SYRTOS_CHECK(n >= 1, "n = {}", n);
+void set_thread_count(int threads) {
+  SYRTOS_CHECK(threads >= 1, "threads = {}", threads);
   omp_set_dynamic(0);
-  omp_set_num_threads(std::min(n, omp_get_thread_limit()));
+  omp_set_num_threads(std::min(threads, omp_get_thread_limit()));
 }
 
-void restart_with_short_waits(char** arguments) {
-  if (std::getenv("GOMP_SPINCOUNT") != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
-  setenv("GOMP_SPINCOUNT", "2000", 0);
-  // By its own name, which process lists show. Returns only if it fails; then all goes on as it
-  // was.
-  std::array<char, 4096> path{};
-  if (readlink("/proc/self/exe", path.data(), path.size() - 1) > 0) execv(path.data(), arguments);
+ThreadScope::ThreadScope(int threads) : before_(omp_get_max_threads()) {
+  set_thread_count(threads);
 }
+
+ThreadScope::~ThreadScope() { omp_set_num_threads(before_); }
 
 namespace {
 
@@ -41,8 +35,8 @@ struct Region {
 
 #if defined(__SANITIZE_THREAD__)
 
-// The OpenMP runtime is not instrumented: ThreadSanitizer does not see that a region's threads start
-// after the fork and end before the join. Here both go through atomics, which it does see.
+// The OpenMP runtime is not instrumented: ThreadSanitizer does not see that a region's threads
+// start after the fork and end before the join. Here both go through atomics, which it does see.
 std::mutex one_region_at_a_time;
 std::atomic<const Region*> forked{nullptr};
 std::atomic<int> joined{0};

@@ -5,24 +5,33 @@
 
 namespace syrtos {
 
-/// Threads that parallel regions and oneDNN share: one pool, so that nothing is oversubscribed.
+/// Threads that parallel regions and oneDNN use when this thread starts them: one pool, so that
+/// nothing is oversubscribed. As many as there are cores unless a ThreadScope says otherwise.
 int thread_count();
 
-/// Sets the size of the pool, within what OMP_THREAD_LIMIT allows; to be called before programs are
-/// compiled. n >= 1.
-void set_thread_count(int n);
+/// Gives the calling thread another thread_count() while it lives, within what OMP_THREAD_LIMIT
+/// allows. Programs keep to the count that they were compiled under: the scope is around both.
+/// It must end on the thread that it began on.
+class ThreadScope {
+ public:
+  /// threads >= 1.
+  explicit ThreadScope(int threads);
+  ~ThreadScope();
+  ThreadScope(const ThreadScope&) = delete;
+  ThreadScope& operator=(const ThreadScope&) = delete;
 
-/// Makes idle threads sleep after some 0.1 ms instead of spinning for much longer, which costs
-/// nothing on an idle machine and keeps steps from slowing down a hundredfold when another program
-/// wants the same cores. The OpenMP runtime only looks at its environment while it is loaded, so
-/// this restarts the program once, in the same process. What the user has set stays. To be called
-/// first thing in main().
-void restart_with_short_waits(char** arguments);
+ private:
+  int before_;
+};
+
+/// Gives the calling thread that count for the rest of its life: for threads that were made for one
+/// piece of work. All others use a ThreadScope.
+void set_thread_count(int threads);
 
 /// Calls body(context, thread, threads) once on each thread of the pool and waits for all.
 void parallel_run(void (*body)(void* context, int thread, int threads), void* context);
 
-/// The same for any callable body(thread, threads). No allocation.
+/// The same for any callable body(thread, threads). It allocates nothing.
 template <typename Body>
 void parallel(Body&& body) {
   using Callable = std::remove_reference_t<Body>;

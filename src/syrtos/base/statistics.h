@@ -5,7 +5,7 @@
 
 namespace syrtos {
 
-/// 0 to 1; 0 of nothing.
+/// The value below which this part (0 to 1) of them lies; 0 when there are none.
 double percentile(std::vector<double> values, double part);
 inline double median(std::vector<double> values) { return percentile(std::move(values), 0.5); }
 /// Half of what lies between the 16th and the 84th percentile, against the median: the relative

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "syrtos/base/error.h"
+#include "syrtos/base/log.h"
 #include "syrtos/cli/command.h"
 #include "syrtos/cli/interrupt.h"
 #include "syrtos/ops/onednn/backend.h"
@@ -14,8 +15,16 @@ namespace {
 
 void print_error(const std::string& text) { fmt::print(stderr, "error: {}\n", text); }
 
-int run_chosen(const Run& chosen, std::vector<std::string> arguments) {
+LogLevel level_of(int verbose) {
+  if (verbose < 0 || verbose > 2) {
+    fail_request("--verbose: expected 0, 1 or 2, found {}", verbose);
+  }
+  return static_cast<LogLevel>(verbose);
+}
+
+int run_chosen(const Run& chosen, int verbose, std::vector<std::string> arguments) {
   try {
+    const LogScope log(level_of(verbose));
     catch_interrupts();
     return chosen({read_environment(), cpu_info(), interrupted, std::move(arguments)});
   } catch (const RequestError& error) {
@@ -55,13 +64,17 @@ int run(int argc, char** argv) {
   add_explain(app, chosen);
   add_watch(app, chosen);
   add_doctor(app, chosen);
+  int verbose = 0;
+  parser.add_counter_everywhere(
+      "-v,--verbose", verbose,
+      "say on standard error what is done; -vv or --verbose=2: every detail");
   try {
     if (!parser.parse(argc, argv)) return kExitDone;
   } catch (const RequestError& error) {
     print_error(error.what());
     return kExitRequest;
   }
-  const int code = run_chosen(chosen, std::vector<std::string>(argv + 1, argv + argc));
+  const int code = run_chosen(chosen, verbose, std::vector<std::string>(argv + 1, argv + argc));
   if (std::fflush(stdout) != 0 && code == kExitDone) {
     print_error("the output could not be written; is the disk full?");
     return kExitFailed;

@@ -120,11 +120,7 @@ void print_json(const Report& report, const InfoOptions& options) {
 }
 
 void draw(const Report& report, const InfoOptions& options) {
-  const data::Canvas canvas = data::contact_sheet(*report.splits.train);
-  data::write_png(options.preview, {.height = canvas.height(),
-                                    .width = canvas.width(),
-                                    .channels = 3,
-                                    .pixels = canvas.pixels()});
+  data::write_png(options.preview, data::contact_sheet(*report.splits.train));
 }
 
 }  // namespace

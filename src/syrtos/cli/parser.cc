@@ -55,6 +55,16 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   return fmt::format("'{}' takes no further argument, found '{}'; {}", path, word, help);
 }
 
+std::vector<CLI::App*> commands_without_further(CLI::App& app) {
+  const std::vector<CLI::App*> inner = app.get_subcommands({});
+  if (inner.empty()) return {&app};
+  std::vector<CLI::App*> all;
+  for (CLI::App* command : inner) {
+    for (CLI::App* last : commands_without_further(*command)) all.push_back(last);
+  }
+  return all;
+}
+
 }  // namespace
 
 Option& Option::required() {
@@ -184,6 +194,10 @@ Parser::Parser(const std::string& name, const std::string& description,
 Parser::~Parser() = default;
 
 Command Parser::program() { return Command(app_.get()); }
+
+void Parser::add_counter_everywhere(const std::string& name, int& to, const std::string& help) {
+  for (CLI::App* command : commands_without_further(*app_)) command->add_flag(name, to, help);
+}
 
 bool Parser::parse(int argc, const char* const* argv) {
   try {

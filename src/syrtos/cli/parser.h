@@ -81,6 +81,9 @@ class Parser {
 
   Command program();
 
+  /// Adds a flag that counts how often it is given, or takes a number, to every command.
+  void add_counter_everywhere(const std::string& name, int& to, const std::string& help);
+
   /// False: help or the version was asked for and printed. Throws RequestError.
   bool parse(int argc, const char* const* argv);
 

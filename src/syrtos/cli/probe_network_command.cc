@@ -62,7 +62,7 @@ class ProbeLine {
 
 int probe_as_rank(const Request& request, const Context& context) {
   RankProcess self(request.join);
-  set_thread_count(self.invitation().cores);
+  const ThreadScope threads(self.invitation().cores);
   return self.run([&](world::TcpWorld& world, launch::Membership& membership) {
     const bool first = world.rank() == 0;
     if (first) membership.begun();

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "syrtos/base/log.h"
 #include "syrtos/launch/token.h"
 
 namespace syrtos::cli {
@@ -27,7 +28,9 @@ void reach_hosts(launch::LaunchOptions& options, const std::string& remote_shell
 
 RankProcess::RankProcess(const std::string& word)
     : invitation_(launch::parse_invitation(word)),
-      token_(launch::read_token(STDIN_FILENO, std::chrono::seconds(10))) {}
+      token_(launch::read_token(STDIN_FILENO, std::chrono::seconds(10))) {
+  name_log(invitation_.rank, invitation_.host);
+}
 
 int RankProcess::run(const Work& work) {
   world::Listener listener(invitation_.address);

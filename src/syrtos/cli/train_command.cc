@@ -80,6 +80,7 @@ int run_train(TrainRequest request, Context context) {
   train::ResolvedJob resolved =
       train::resolve(std::move(job), context.cpu, context.environment.cache_home);
   know_expected(resolved, request, context);
+  const ThreadScope threads(static_cast<int>(resolved.job.threads));
   train::Trainer trainer(std::move(resolved));
   open_run(trainer, request);
   const auto page = show_page(request, trainer.directory().path());
@@ -93,7 +94,7 @@ int run_train(TrainRequest request, Context context) {
 
 void know_expected(train::ResolvedJob& job, const TrainRequest& request, const Context& context) {
   job.planned_step_s = request.planned_step;
-  set_thread_count(static_cast<int>(job.job.threads));
+  const ThreadScope threads(static_cast<int>(job.job.threads));
   job.machine = train::machine_of(context.cpu, context.environment.cache_home);
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "syrtos/base/error.h"
+#include "syrtos/base/log.h"
 #include "syrtos/base/parallel.h"
 #include "syrtos/cli/progress.h"
 #include "syrtos/cli/ranks.h"
@@ -62,6 +63,7 @@ class RankProgress final : public train::TrainObserver {
 /// What a rank trains or serves with, made before it meets the others: building a network takes a
 /// while.
 struct RankWork {
+  std::unique_ptr<ThreadScope> threads;
   train::ServerJob serving;
   std::unique_ptr<train::Trainer> trainer;  ///< none: a server
 };
@@ -69,9 +71,9 @@ struct RankWork {
 RankWork prepare(const TrainRequest& request, train::Job job, world::Rank rank,
                  const Context& context) {
   train::ResolvedJob resolved = resolve(std::move(job), context);
-  set_thread_count(static_cast<int>(resolved.job.threads));
+  auto threads = std::make_unique<ThreadScope>(static_cast<int>(resolved.job.threads));
   if (rank == 0) know_expected(resolved, request, context);
-  RankWork work{train::server_job(resolved), {}};
+  RankWork work{std::move(threads), train::server_job(resolved), {}};
   if (rank < work.serving.team.workers) {
     work.trainer = std::make_unique<train::Trainer>(std::move(resolved), rank);
   }
@@ -231,6 +233,7 @@ int train_as_rank(const TrainRequest& request, train::Job job, const Context& co
 
 int train_under_mpi(const TrainRequest& request, train::Job job, const Context& context) {
   world::MpiJob mpi;
+  name_log(mpi.rank(), "");
   const strategy::Exchange exchange = strategy::parse_exchange(job.exchange);
   if (exchange.shares_memory()) fail_not_one_process("mpirun");
   const int servers = exchange.own_servers();

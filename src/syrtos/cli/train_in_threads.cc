@@ -1,4 +1,5 @@
 #include "syrtos/base/error.h"
+#include "syrtos/base/parallel.h"
 #include "syrtos/cli/progress.h"
 #include "syrtos/cli/train_request.h"
 #include "syrtos/train/thread_team.h"
@@ -18,6 +19,7 @@ int train_in_threads(const TrainRequest& request, const train::ResolvedJob& job,
   if (!request.launcher.empty()) fail_not_one_process("--launcher");
   train::ResolvedJob known = job;
   know_expected(known, request, context);
+  const ThreadScope threads(static_cast<int>(known.job.threads));
   train::ThreadTeam team(known);
   open_run(team.first(), request);
   const auto page = show_page(request, team.first().directory().path());

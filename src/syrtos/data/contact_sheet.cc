@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "syrtos/base/format.h"
+#include "syrtos/data/pictures/drawing.h"
 
 namespace syrtos::data {
 
@@ -18,14 +19,13 @@ constexpr Colour kInk = {40, 44, 52};
 constexpr Colour kFaint = {140, 144, 150};
 constexpr std::array<Colour, 4> kLines = {
     {{31, 119, 180}, {214, 102, 20}, {44, 140, 60}, {170, 50, 110}}};
-constexpr int64_t kScale = 2;      // of letters
 constexpr int64_t kMargin = 24;    // around everything
 constexpr int64_t kGap = 6;        // between pictures
 constexpr int64_t kFitted = 96;    // pixels of a large picture's longer side
 constexpr int64_t kEnlarged = 64;  // small pictures are enlarged up to this
 constexpr int64_t kPlotHeight = 64;
 constexpr int64_t kPlotWidth = 128;
-constexpr size_t kLongestName = 24;
+constexpr size_t kLongestName = 24;  // characters
 
 struct Tile {
   int64_t height;
@@ -40,82 +40,57 @@ Tile tile_of(const DatasetInfo& info) {
   return {info.height * factor, info.width * factor};
 }
 
-Colour colour_of(const Sample& sample, int64_t y, int64_t x) {
-  const uint8_t* pixel = sample.bytes() + (y * sample.width + x) * sample.channels;
-  if (sample.channels < 3) return {pixel[0], pixel[0], pixel[0]};
-  return {pixel[0], pixel[1], pixel[2]};
-}
-
-// The mean colour of the part of a picture that one drawn pixel stands for.
-Colour mean_colour(const Sample& sample, int64_t y0, int64_t y1, int64_t x0, int64_t x1) {
-  int64_t red = 0;
-  int64_t green = 0;
-  int64_t blue = 0;
-  for (int64_t y = y0; y < y1; ++y) {
-    for (int64_t x = x0; x < x1; ++x) {
-      const Colour colour = colour_of(sample, y, x);
-      red += colour.red;
-      green += colour.green;
-      blue += colour.blue;
-    }
-  }
-  const int64_t n = (y1 - y0) * (x1 - x0);
-  const auto mean = [n](int64_t sum) { return static_cast<uint8_t>((sum + n / 2) / n); };
-  return {mean(red), mean(green), mean(blue)};
-}
-
-void draw_picture(Canvas& canvas, int64_t top, int64_t left, const Tile& tile,
-                  const Sample& sample) {
+void draw_picture(const Drawing& sheet, int64_t top, int64_t left, const Tile& tile,
+                  const Sample& sample, ResizeScratch& scratch) {
   const double scale =
       std::min(static_cast<double>(tile.height) / static_cast<double>(sample.height),
                static_cast<double>(tile.width) / static_cast<double>(sample.width));
   const auto drawn = [&](int64_t extent) {
     return std::max<int64_t>(1, std::lround(static_cast<double>(extent) * scale));
   };
-  const int64_t height = drawn(sample.height);
-  const int64_t width = drawn(sample.width);
-  if (height < tile.height || width < tile.width) {
-    canvas.fill(top, left, tile.height, tile.width, kTile);
+  Picture fitted{
+      .height = drawn(sample.height), .width = drawn(sample.width), .channels = sample.channels};
+  if (fitted.height < tile.height || fitted.width < tile.width) {
+    sheet.fill(static_cast<double>(top), static_cast<double>(left),
+               static_cast<double>(tile.height), static_cast<double>(tile.width), kTile);
   }
-  top += (tile.height - height) / 2;
-  left += (tile.width - width) / 2;
-  for (int64_t y = 0; y < height; ++y) {
-    const int64_t y0 = y * sample.height / height;
-    const int64_t y1 = std::max((y + 1) * sample.height / height, y0 + 1);
-    for (int64_t x = 0; x < width; ++x) {
-      const int64_t x0 = x * sample.width / width;
-      const int64_t x1 = std::max((x + 1) * sample.width / width, x0 + 1);
-      canvas.set(top + y, left + x, mean_colour(sample, y0, y1, x0, x1));
-    }
+  top += (tile.height - fitted.height) / 2;
+  left += (tile.width - fitted.width) / 2;
+  if (scale >= 1) {
+    sheet.enlarged(top, left, sample.bytes(), sample.height, sample.width, sample.channels, scale);
+    return;
   }
+  fitted.pixels.resize(static_cast<size_t>(fitted.height * fitted.width * fitted.channels));
+  const Window whole{.height = static_cast<double>(sample.height),
+                     .width = static_cast<double>(sample.width)};
+  resize(sample.bytes(), sample.height, sample.width, sample.channels, whole, fitted.pixels.data(),
+         fitted.height, fitted.width, scratch);
+  sheet.enlarged(top, left, fitted.pixels.data(), fitted.height, fitted.width, fitted.channels, 1);
 }
 
-void draw_signal(Canvas& canvas, int64_t top, int64_t left, const Tile& tile,
+void draw_signal(const Drawing& sheet, double top, double left, const Tile& tile,
                  const Sample& sample) {
-  constexpr int64_t kInside = 4;  // between the plot and its border
-  canvas.fill(top, left, tile.height, tile.width, kTile);
-  canvas.fill(top + 1, left + 1, tile.height - 2, tile.width - 2, {255, 255, 255});
+  constexpr double kInside = 4;  // between the plot and its border
+  const auto tile_height = static_cast<double>(tile.height);
+  const auto tile_width = static_cast<double>(tile.width);
+  sheet.fill(top, left, tile_height, tile_width, kTile);
+  sheet.fill(top + 1, left + 1, tile_height - 2, tile_width - 2, {255, 255, 255});
   const float* values = sample.floats();
   const auto [low, high] = std::minmax_element(values, values + sample.elements());
   const double range = *high > *low ? static_cast<double>(*high) - static_cast<double>(*low) : 1;
-  const int64_t height = tile.height - 2 * kInside - 1;
-  const int64_t width = tile.width - 2 * kInside - 1;
+  const double height = tile_height - 2 * kInside;
+  const double width = tile_width - 2 * kInside;
   const int64_t points = sample.height * sample.width;
-  const int64_t channels = std::min<int64_t>(sample.channels, kLines.size());
-  const auto y_of = [&](int64_t point, int64_t channel) {
-    const double value = values[point * sample.channels + channel];
-    const double part = std::isfinite(value) ? (value - static_cast<double>(*low)) / range : 0;
-    return top + kInside + std::lround((1 - part) * static_cast<double>(height));
-  };
-  const auto x_of = [&](int64_t point) {
-    return left + kInside + (points > 1 ? point * width / (points - 1) : width / 2);
-  };
-  for (int64_t c = channels - 1; c >= 0; --c) {
-    const Colour colour = kLines[static_cast<size_t>(c)];
+  for (int64_t c = std::min<int64_t>(sample.channels, kLines.size()) - 1; c >= 0; --c) {
+    std::vector<Drawing::Point> line;
     for (int64_t i = 0; i < points; ++i) {
-      const int64_t before = std::max<int64_t>(i - 1, 0);
-      canvas.line(y_of(before, c), x_of(before), y_of(i, c), x_of(i), colour);
+      const double value = values[i * sample.channels + c];
+      const double part = std::isfinite(value) ? (value - static_cast<double>(*low)) / range : 0;
+      const double along =
+          points > 1 ? static_cast<double>(i) / static_cast<double>(points - 1) : 0.5;
+      line.push_back({left + kInside + along * width, top + kInside + (1 - part) * height});
     }
+    sheet.line(line, kLines[static_cast<size_t>(c)]);
   }
 }
 
@@ -125,8 +100,16 @@ struct Row {
   std::vector<int64_t> samples;
 };
 
+/// In UTF-8, every byte but those of the form 10xxxxxx begins a character.
 std::string shortened(const std::string& name) {
-  return name.size() <= kLongestName ? name : name.substr(0, kLongestName - 2) + "..";
+  const std::string text = valid_utf8(name);
+  size_t characters = 0;
+  size_t cut = text.size();
+  for (size_t i = 0; i < text.size(); ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xC0) == 0x80) continue;
+    if (++characters == kLongestName) cut = i;
+  }
+  return characters <= kLongestName ? text : text.substr(0, cut) + "…";
 }
 
 std::vector<Row> choose_rows(const Dataset& dataset, const SheetOptions& options) {
@@ -163,54 +146,60 @@ std::string title_of(const DatasetInfo& info, size_t rows) {
 
 }  // namespace
 
-Canvas contact_sheet(const Dataset& dataset, const SheetOptions& options) {
+Picture contact_sheet(const Dataset& dataset, const SheetOptions& options) {
   const DatasetInfo& info = dataset.info();
   const std::vector<Row> rows = choose_rows(dataset, options);
   const Tile tile = tile_of(info);
   const std::string title = title_of(info, rows.size());
-  const int64_t letters = Canvas::text_height(kScale);
-  const bool two_lines = tile.height >= 3 * letters;  // room for the count below the name
-  int64_t names = 0;
-  for (const Row& row : rows) names = std::max(names, Canvas::text_width(row.name, kScale));
-  const int64_t row_height = std::max(tile.height, letters) + kGap;
-  const int64_t header = kMargin + letters + kMargin * 3 / 4;
-  const int64_t tiles_left = kMargin + names + (names > 0 ? kMargin * 2 / 3 : 0);
-  const int64_t tiles_width = options.samples_per_class * (tile.width + kGap) - kGap;
   const std::string name = shortened(info.name.substr(info.name.find_last_of('/') + 1));
-  const int64_t title_left = kMargin + Canvas::text_width(name, kScale) + 4 * kScale * 3;
-  const int64_t width =
-      std::max(tiles_left + tiles_width, title_left + Canvas::text_width(title, kScale));
+  const Drawing measure(1, 1);
+  const bool two_lines = static_cast<double>(tile.height) >= 2 * Drawing::kLineHeight;
+  double names = 0;
+  for (const Row& row : rows) {
+    names = std::max(names, measure.text_width(row.name));
+    if (two_lines) names = std::max(names, measure.text_width(row.count));
+  }
+  const auto line = static_cast<int64_t>(Drawing::kLineHeight);
+  const int64_t row_height = std::max(tile.height, line) + kGap;
+  const int64_t header = kMargin + line + kMargin / 2;
+  const auto names_right = kMargin + static_cast<int64_t>(std::ceil(names));
+  const int64_t tiles_left = names_right + (names > 0 ? kMargin / 2 : 0);
+  const int64_t tiles_width = options.samples_per_class * (tile.width + kGap) - kGap;
+  const double title_left = kMargin + measure.text_width(name) + kMargin / 2.0;
+  const auto width =
+      std::max(tiles_left + tiles_width,
+               static_cast<int64_t>(std::ceil(title_left + measure.text_width(title))));
 
-  Canvas canvas(header + static_cast<int64_t>(rows.size()) * row_height - kGap + kMargin,
-                width + kMargin, kPaper);
-  canvas.text(kMargin, kMargin, name, kInk, kScale);
-  canvas.text(kMargin, title_left, title, kFaint, kScale);
+  const Drawing sheet(header + static_cast<int64_t>(rows.size()) * row_height - kGap + kMargin,
+                      width + kMargin);
+  sheet.fill(0, 0, static_cast<double>(sheet.height()), static_cast<double>(sheet.width()), kPaper);
+  sheet.text(kMargin, kMargin, name, kInk);
+  sheet.text(kMargin, title_left, title, kFaint);
   Scratch scratch;
   int64_t top = header;
   for (const Row& row : rows) {
-    const int64_t block = two_lines ? 2 * letters + 3 * kScale : letters;
-    const int64_t text_top = top + (row_height - kGap - block) / 2;
-    canvas.text(text_top, kMargin + names - Canvas::text_width(row.name, kScale), row.name, kInk,
-                kScale);
-    if (two_lines) {
-      canvas.text(text_top + letters + 3 * kScale,
-                  kMargin + names - Canvas::text_width(row.count, kScale), row.count, kFaint,
-                  kScale);
-    }
+    const double block = two_lines ? 2 * Drawing::kLineHeight : Drawing::kLineHeight;
+    const double text_top =
+        static_cast<double>(top) + (static_cast<double>(row_height - kGap) - block) / 2;
+    const auto beside = [&](double at, const std::string& text, Colour colour) {
+      sheet.text(at, static_cast<double>(names_right) - sheet.text_width(text), text, colour);
+    };
+    beside(text_top, row.name, kInk);
+    if (two_lines) beside(text_top + Drawing::kLineHeight, row.count, kFaint);
     int64_t left = tiles_left;
     for (const int64_t index : row.samples) {
       const Sample sample = dataset.read(index, scratch);
       if (sample.dtype == DType::u8) {
-        draw_picture(canvas, top, left, tile, sample);
+        draw_picture(sheet, top, left, tile, sample, scratch.resize);
       } else {
-        draw_signal(canvas, top, left, tile, sample);
+        draw_signal(sheet, static_cast<double>(top), static_cast<double>(left), tile, sample);
       }
       left += tile.width + kGap;
     }
     dataset.check();
     top += row_height;
   }
-  return canvas;
+  return sheet.picture();
 }
 
 }  // namespace syrtos::data

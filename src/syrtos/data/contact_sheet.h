@@ -1,7 +1,7 @@
 #pragma once
 
 #include "syrtos/data/dataset.h"
-#include "syrtos/data/pictures/canvas.h"
+#include "syrtos/data/pictures/picture.h"
 
 namespace syrtos::data {
 
@@ -10,8 +10,9 @@ struct SheetOptions {
   int64_t samples_per_class = 10;  ///< columns
 };
 
-/// A picture of the data set: a row for each class, its name beside it, and its first samples.
+/// Draws the data set: a row for each class, its name and count beside it, and its first samples.
 /// Small pictures are enlarged by a whole factor, large ones fitted; signals become line plots.
-Canvas contact_sheet(const Dataset& dataset, const SheetOptions& options = {});
+/// Names may be in any script for which the machine has a font. Throws RunError.
+Picture contact_sheet(const Dataset& dataset, const SheetOptions& options = {});
 
 }  // namespace syrtos::data

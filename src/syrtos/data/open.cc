@@ -3,6 +3,7 @@
 #include <array>
 
 #include "syrtos/base/error.h"
+#include "syrtos/base/log.h"
 #include "syrtos/data/fetch/catalogue.h"
 #include "syrtos/data/formats/cifar.h"
 #include "syrtos/data/formats/csv.h"
@@ -26,7 +27,7 @@ struct Format {
 
 Splits open_stored(const fs::path& directory) { return open_packs(directory, decode_into); }
 
-// In this order: image folders, which need the least to be taken for one, come last.
+// The order counts: image folders, which need the least to be taken for one, come last.
 constexpr std::array kFormats = {
     Format{"packs (train.pack, test.pack)", has_packs, open_stored},
     Format{"MNIST's four IDX files", has_mnist, open_mnist},
@@ -90,7 +91,12 @@ Found find(const std::string& name_or_path, const fs::path& cache_home) {
 
 Splits open(const std::string& name_or_path, const fs::path& cache_home) {
   const fs::path path = path_of(name_or_path, cache_home);
-  return format_of(path).open(path);
+  const Format& format = format_of(path);
+  log_info("data {}: found {} in {}", name_or_path, format.looked_for, path.string());
+  Splits splits = format.open(path);
+  log_info("data {}: {} training samples, {} test samples, {} classes", name_or_path,
+           splits.train->size(), splits.test->size(), splits.train->info().classes.size());
+  return splits;
 }
 
 }  // namespace syrtos::data

@@ -18,7 +18,8 @@ struct Statistics {
   int64_t largest_height = 0;
   int64_t largest_width = 0;
 
-  /// In the form that the pipeline takes; a channel that never changes is not divided.
+  /// Mean and deviation in the form that the pipeline takes; a channel that never changes is not
+  /// divided.
   Normalization normalization() const;
 };
 

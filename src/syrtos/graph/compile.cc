@@ -11,7 +11,11 @@
 #include <algorithm>
 #include <map>
 
+#include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
+#include "syrtos/base/format.h"
+#include "syrtos/base/log.h"
+#include "syrtos/base/parallel.h"
 #include "syrtos/graph/memory_plan.h"
 #include "syrtos/graph/program.h"
 
@@ -360,7 +364,12 @@ class Compiler {
 
 std::unique_ptr<Program> compile(const Graph& graph, ops::Backend& backend,
                                  std::shared_ptr<Parameters> parameters) {
-  return Compiler(graph, backend, std::move(parameters)).run();
+  const Clock::time_point begun = Clock::now();
+  std::unique_ptr<Program> program = Compiler(graph, backend, std::move(parameters)).run();
+  log_info("compiled {} operations to {} kernels in {:.0f} ms: {} of memory, {} threads",
+           graph.nodes().size(), program->items().size(), seconds_since(begun) * 1e3,
+           format_bytes(static_cast<double>(program->arena_bytes())), thread_count());
+  return program;
 }
 
 }  // namespace syrtos::graph

@@ -8,6 +8,7 @@
 
 #include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
+#include "syrtos/base/log.h"
 #include "syrtos/launch/remote.h"
 #include "syrtos/launch/token.h"
 
@@ -98,6 +99,7 @@ void check_hosts(std::vector<Host>& hosts, const RemoteShell& shell,
   std::vector<Question> questions;
   questions.reserve(hosts.size());
   for (const Host& host : hosts) {
+    log_info("asking host {} ({}) for its program and cores", host.name, host.address);
     questions.push_back({Process(remote_command(shell, host, identity_command)), {}, {}});
     questions.back().process.input.close();
   }

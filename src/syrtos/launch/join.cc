@@ -10,6 +10,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
+#include "syrtos/base/log.h"
 #include "syrtos/launch/membership.h"
 #include "syrtos/launch/sockets.h"
 #include "syrtos/launch/wait.h"
@@ -81,6 +82,8 @@ class Joining {
   }
 
   std::unique_ptr<Membership> try_again(const char* trouble) {
+    log_trace("the scheduler at {}:{} {}: trying again", invitation().scheduler_address,
+              invitation().scheduler_port, trouble);
     if (trouble_.empty()) trouble_ = trouble;  // the first says most
     return nullptr;
   }
@@ -103,6 +106,8 @@ class Joining {
            .address = one["address"],
            .port = one["port"]});
     }
+    log_info("joined the scheduler at {}:{}: {} ranks", invitation().scheduler_address,
+             invitation().scheduler_port, assignment.members.size());
     return std::make_unique<Membership>(options_, std::move(channel), std::move(assignment),
                                         std::move(further));
   }

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "syrtos/base/error.h"
+#include "syrtos/base/log.h"
 #include "syrtos/launch/sockets.h"
 
 namespace syrtos::launch {
@@ -102,9 +103,11 @@ void Scheduler::hear(Connection& connection, const json& message) {
     admit(connection, message);
   } else if (message.contains("leave")) {
     set_state(connection.rank, Seat::State::left);
+    log_info("{} has left", seat(connection.rank).name());
   } else if (message.contains("doing")) {
     seats_[static_cast<size_t>(connection.rank)].doing =
         message["doing"].get<std::string>().substr(0, kLongestReport);
+    log_trace("{}: {}", seat(connection.rank).name(), seat(connection.rank).doing);
   } else if (message.contains("begun")) {
     seats_[static_cast<size_t>(connection.rank)].begun = true;
   } else if (message.contains("blames")) {
@@ -129,6 +132,8 @@ void Scheduler::admit(Connection& connection, const json& message) {
   seat.port = message.at("port");
   seat.process = message.at("process");
   seat.doing = "joined";
+  log_info("{} has joined: process {}, listening at {}:{}", seat.name(), seat.process, seat.address,
+           seat.port);
   connection.rank = rank;
   --strangers_;
   set_state(rank, Seat::State::joined);
@@ -141,6 +146,7 @@ void Scheduler::admit(Connection& connection, const json& message) {
 
 void Scheduler::publish() {
   complete_ = true;
+  log_info("all {} ranks have joined", seats_.size());
   json members = json::array();
   for (const Seat& seat : seats_) {
     members.push_back({{"role", to_string(seat.role)},
@@ -192,6 +198,7 @@ void Scheduler::drop(Connection& connection) {
     ++strangers_refused_;
   } else if (seat(connection.rank).state == Seat::State::joined) {
     set_state(connection.rank, Seat::State::lost);
+    log_info("{} is lost: its connection ended", seat(connection.rank).name());
   }
   connections_.remove_if([&](const Connection& other) { return &other == &connection; });
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "syrtos/base/format.h"
+#include "syrtos/base/log.h"
 #include "syrtos/launch/invitation.h"
 #include "syrtos/launch/token.h"
 #include "syrtos/launch/wait.h"
@@ -74,6 +75,8 @@ Process Supervisor::start(const Placement& placement) {
   std::vector<std::string> command = options_.command;
   command.insert(command.end(), {kJoinOption, to_word(invitation)});
   if (options_.remote) command = remote_command(*options_.remote, options_.hosts[host], command);
+  log_info("starting {} with {} cores: {}", scheduler_->seat(placement.rank).name(),
+           placement.cores, fmt::join(command, " "));
   Process process(command);
   process.tell(scheduler_->token() + "\n");
   return process;
@@ -157,6 +160,7 @@ void Supervisor::look_at_servers() {
 }
 
 void Supervisor::end_all(const std::string& why, int code) {
+  log_info("ending all ranks: {}", why);
   over_ = true;
   end_.failure = why;
   end_.code = code;

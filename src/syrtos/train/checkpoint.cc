@@ -7,6 +7,7 @@
 
 #include "syrtos/base/crc32.h"
 #include "syrtos/base/error.h"
+#include "syrtos/base/log.h"
 
 namespace syrtos::train {
 
@@ -34,7 +35,7 @@ constexpr uint64_t kTrailer = sizeof(uint32_t);
 
 CheckpointWriter::CheckpointWriter(const std::filesystem::path& file, const json& meta,
                                    std::vector<CheckpointTensor> tensors)
-    : out_(file), tensors_(std::move(tensors)) {
+    : file_(file), out_(file), tensors_(std::move(tensors)) {
   json list = json::array();
   uint64_t offset = 0;
   for (CheckpointTensor& tensor : tensors_) {
@@ -69,6 +70,7 @@ void CheckpointWriter::finish() {
   SYRTOS_CHECK(next_ == tensors_.size(), "{} of {}", next_, tensors_.size());
   out_.write(&crc_, sizeof crc_);
   out_.commit();
+  log_info("wrote the checkpoint {}: {} tensors", file_.string(), tensors_.size());
 }
 
 CheckpointReader::CheckpointReader(std::filesystem::path file)
@@ -81,6 +83,7 @@ CheckpointReader::CheckpointReader(std::filesystem::path file)
   }
   read_header();
   check_data();
+  log_info("read the checkpoint {}: {} tensors, {} bytes", file_.string(), tensors_.size(), size_);
 }
 
 void CheckpointReader::get(void* to, uint64_t offset, size_t bytes, const char* what) {

@@ -41,6 +41,7 @@ class CheckpointWriter {
   void finish();
 
  private:
+  std::filesystem::path file_;
   AtomicFile out_;
   std::vector<CheckpointTensor> tensors_;
   size_t next_ = 0;

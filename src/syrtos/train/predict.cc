@@ -23,9 +23,10 @@ Predictor::Predictor(const nn::Network& network, CheckpointReader& checkpoint,
       cache_home_(std::move(cache_home)),
       description_(describe(checkpoint)),
       precision_(options.precision),
+      threads_(options.threads),
       views_(options.views) {
   if (!options.data.empty()) description_.data = options.data;
-  set_thread_count(options.threads);
+  const ThreadScope threads(threads_);
   description_.options.batch = options.batch;
   description_.options.dtype = precision_.dtype;
   network_ = std::make_unique<CompiledNetwork>(network, description_.options,
@@ -57,6 +58,7 @@ const data::Dataset& Predictor::test_data() {
 }
 
 Evaluation Predictor::evaluate_test(const std::function<bool()>& should_stop) {
+  const ThreadScope threads(threads_);
   const data::Dataset& data = test_data();
   const data::Transform transform(data.info(), data.info().shape(), description_.normalization, {},
                                   precision_.dtype);
@@ -111,6 +113,7 @@ data::Sample Predictor::picture_sample(const std::string& file) {
 }
 
 std::vector<double> Predictor::predict(const std::string& image) {
+  const ThreadScope threads(threads_);
   if (image.starts_with(kTestPrefix)) {
     put(test_sample(image, std::string_view(image).substr(kTestPrefix.size())));
   } else {

@@ -47,6 +47,7 @@ class Predictor {
   std::filesystem::path cache_home_;
   NetworkDescription description_;
   Precision precision_;
+  int threads_;
   std::unique_ptr<CompiledNetwork> network_;
   std::unique_ptr<data::Dataset> test_;
   std::vector<View> views_;

@@ -162,7 +162,7 @@ ProbeResult probe_compute(const nn::Network& network, const ProbeOptions& option
   result.threads = options.threads;
   result.classes = options.classes > 0 ? options.classes : network.info().classes;
   result.image = options.image.rank() > 0 ? options.image : network.info().image();
-  set_thread_count(options.threads);
+  const ThreadScope threads(options.threads);
 
   Probe probe(network, {.batch = result.batch,
                         .classes = result.classes,

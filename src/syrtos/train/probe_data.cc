@@ -32,7 +32,7 @@ DataProbeResult probe_data(const DataProbeOptions& options, const CpuInfo& cpu,
     fail_request("--seconds: expected above 0 and up to 3600, found {}", options.seconds);
   }
   const ResolvedJob job = resolve(job_of(options), cpu, cache_home);
-  set_thread_count(static_cast<int>(job.job.threads));
+  const ThreadScope threads(static_cast<int>(job.job.threads));
   const data::Transform transform(job.data.train->info(), job.image, job.normalization, job.augment,
                                   job.precision.dtype);
   data::Loader loader(*job.data.train, transform,

@@ -4,6 +4,7 @@
 
 #include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
+#include "syrtos/base/log.h"
 #include "syrtos/base/parallel.h"
 #include "syrtos/data/patches.h"
 #include "syrtos/train/fingerprint.h"
@@ -16,7 +17,6 @@ using nlohmann::json;
 namespace {
 
 CompiledNetwork make_network(const ResolvedJob& job, int worker, const graph::Parameters* shared) {
-  set_thread_count(static_cast<int>(job.job.threads));
   // With fewer samples than workers a share can be empty; the program still has a size.
   const int64_t share = std::max<int64_t>(1, job.share(worker));
   return {job.network,
@@ -65,6 +65,9 @@ Position position_of(const json& text) {
 }  // namespace
 
 Trainer::Trainer(ResolvedJob job, int worker, const Trainer* sharing)
+    : Trainer(std::move(job), worker, sharing, ThreadScope(static_cast<int>(job.job.threads))) {}
+
+Trainer::Trainer(ResolvedJob&& job, int worker, const Trainer* sharing, const ThreadScope&)
     : job_(std::move(job)),
       worker_(worker),
       network_(make_network(job_, worker, sharing ? &sharing->network_.parameters() : nullptr)),
@@ -193,6 +196,7 @@ void Trainer::save() const {
 }
 
 Outcome Trainer::run_alone(TrainObserver& observer, const std::function<bool()>& should_stop) {
+  const ThreadScope threads(static_cast<int>(job_.job.threads));
   world::LocalCluster cluster(1);
   Outcome outcome;
   world::run_all(cluster, [&](World& world) -> Task<> {
@@ -226,6 +230,9 @@ struct Disband {
 Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
                            std::function<bool()> should_stop) {
   const auto begun = Clock::now();
+  // Each thread that starts parallel regions has a number of its own. That of the messages, where
+  // it is another one than computes, takes no cores from the pool.
+  const ThreadScope messages(1);
   if (job_.trace.any()) trace_.emplace(world, job_.trace);
   team_.emplace(world, job_);
   const Disband disband{trace_, news_, measures_, accounting_, team_};
@@ -248,6 +255,7 @@ Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
     co_await train_step(world, wanted);
     trained_s_ += world.now() - before;
     observer.step(step_info());
+    log_trace("worker {}: step {} of {} is done", worker_, position_.step, total_steps_);
     look_for_lost();
     if (!epoch_complete_ && position_.step < total_steps_) {
       if (job_.job.checkpoint_every > 0 && position_.step % job_.job.checkpoint_every == 0) {
@@ -295,9 +303,7 @@ Task<> Trainer::end_epoch(World& world, TrainObserver& observer, Outcome& outcom
 }
 
 Task<> Trainer::start(TrainObserver& observer) {
-  // Each thread that starts parallel regions has a number of its own. The world's own thread, where
-  // it is another one, takes no cores from the pool.
-  set_thread_count(1);
+  // The world may compute on a thread of its own.
   co_await team_->world().compute(0,
                                   [this] { set_thread_count(static_cast<int>(job_.job.threads)); });
   json mine;

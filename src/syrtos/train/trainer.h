@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "syrtos/base/parallel.h"
 #include "syrtos/data/pipeline/loader.h"
 #include "syrtos/optim/lookahead.h"
 #include "syrtos/train/board.h"
@@ -94,6 +95,8 @@ class Trainer {
   const RunDirectory& directory() const { return *directory_; }
 
  private:
+  /// Everything is made under the scope, with the threads that it will run with.
+  Trainer(ResolvedJob&& job, int worker, const Trainer* sharing, const ThreadScope& threads);
   void initialize();
   std::vector<KeptArena> kept() const;
   int64_t memory_bytes() const;

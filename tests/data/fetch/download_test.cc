@@ -109,7 +109,7 @@ class Download : public TemporaryDirectory {
 
 const std::string kBody = std::string(5000, 'a') + std::string(5000, 'b');
 
-TEST_F(Download, brings_the_file_and_says_how_far_it_is) {
+TEST_F(Download, BringsTheFileAndSaysHowFarItIs) {
   const Server server([](const std::string&) { return whole(kBody); });
   int64_t last = 0;
   int64_t total = 0;
@@ -121,7 +121,7 @@ TEST_F(Download, brings_the_file_and_says_how_far_it_is) {
   EXPECT_TRUE(nothing_but("file"));
 }
 
-TEST_F(Download, goes_on_after_a_cut_connection) {
+TEST_F(Download, GoesOnAfterACutConnection) {
   const Server server([](const std::string& request) {
     return request.find("Range: bytes=7000-") != std::string::npos ? rest(kBody, 7000)
                                                                    : cut(whole(kBody), 3000);
@@ -134,7 +134,7 @@ TEST_F(Download, goes_on_after_a_cut_connection) {
   EXPECT_TRUE(nothing_but("file"));
 }
 
-TEST_F(Download, begins_anew_when_the_server_has_another_file) {
+TEST_F(Download, BeginsAnewWhenTheServerHasAnotherFile) {
   const std::string other(8000, 'c');
   int answers = 0;
   const Server server([&](const std::string&) {
@@ -145,7 +145,7 @@ TEST_F(Download, begins_anew_when_the_server_has_another_file) {
   EXPECT_EQ(read(directory_ / "file"), other);
 }
 
-TEST_F(Download, begins_anew_when_the_server_sends_another_part) {
+TEST_F(Download, BeginsAnewWhenTheServerSendsAnotherPart) {
   int answers = 0;
   const Server server([&](const std::string& request) {
     if (answers++ == 0) return cut(whole(kBody), 3000);
@@ -156,7 +156,7 @@ TEST_F(Download, begins_anew_when_the_server_sends_another_part) {
   EXPECT_EQ(read(directory_ / "file"), kBody);
 }
 
-TEST_F(Download, begins_anew_when_the_note_about_the_part_makes_no_sense) {
+TEST_F(Download, BeginsAnewWhenTheNoteAboutThePartMakesNoSense) {
   const Server server([](const std::string&) { return whole(kBody); });
   for (const char* note :
        {"{\"url\": 1, \"tag\": [], \"length\": \"x\"}", "[]", "{", "{\"url\": null}"}) {
@@ -169,7 +169,7 @@ TEST_F(Download, begins_anew_when_the_note_about_the_part_makes_no_sense) {
   }
 }
 
-TEST_F(Download, an_error_page_is_no_file) {
+TEST_F(Download, AnErrorPageIsNoFile) {
   const Server server([](const std::string&) {
     return std::string("HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy");
   });
@@ -179,7 +179,7 @@ TEST_F(Download, an_error_page_is_no_file) {
   EXPECT_TRUE(nothing_but(""));
 }
 
-TEST_F(Download, redirections_come_to_an_end) {
+TEST_F(Download, RedirectionsComeToAnEnd) {
   const Server server([](const std::string&) {
     return std::string(
         "HTTP/1.1 302 Found\r\nLocation: /again\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
@@ -188,7 +188,7 @@ TEST_F(Download, redirections_come_to_an_end) {
   EXPECT_LE(server.requests().size(), 7U);
 }
 
-TEST_F(Download, other_protocols_are_refused) {
+TEST_F(Download, OtherProtocolsAreRefused) {
   const std::string secret = write("secret", "x").string();
   EXPECT_THAT(
       refusal<RunError>([&] { download("file://" + secret, directory_ / "file", {}, {}, {}); }),
@@ -196,7 +196,7 @@ TEST_F(Download, other_protocols_are_refused) {
   EXPECT_FALSE(std::filesystem::exists(directory_ / "file"));
 }
 
-TEST_F(Download, a_larger_file_than_allowed_is_refused) {
+TEST_F(Download, ALargerFileThanAllowedIsRefused) {
   const Server server([](const std::string&) { return whole(kBody); });
   EXPECT_THAT(refusal<RunError>([&] {
                 download(server.url(), directory_ / "file", {.most_bytes = 100}, {}, {});
@@ -204,7 +204,7 @@ TEST_F(Download, a_larger_file_than_allowed_is_refused) {
               HasSubstr("expected at most 100 bytes, found 10000"));
 }
 
-TEST_F(Download, stops_when_asked) {
+TEST_F(Download, StopsWhenAsked) {
   const Server server([](const std::string&) { return whole(kBody); });
   EXPECT_THAT(refusal<RunError>([&] { fetch(server, [] { return true; }); }), HasSubstr("stopped"));
   EXPECT_FALSE(std::filesystem::exists(directory_ / "file"));

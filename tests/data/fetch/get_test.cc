@@ -70,7 +70,7 @@ class Get : public TemporaryDirectory {
   Silent silent_;
 };
 
-TEST_F(Get, other_contents_are_refused_with_both_checksums_and_leave_nothing) {
+TEST_F(Get, OtherContentsAreRefusedWithBothChecksumsAndLeaveNothing) {
   const std::string text = refusal([&] {
     get("mnist", {.directory = directory_ / "to", .from = zeros().string()}, silent_, kNever);
   });
@@ -79,7 +79,7 @@ TEST_F(Get, other_contents_are_refused_with_both_checksums_and_leave_nothing) {
   EXPECT_TRUE(found(directory_ / "to").empty());
 }
 
-TEST_F(Get, another_data_set_is_refused_by_its_size) {
+TEST_F(Get, AnotherDataSetIsRefusedByItsSize) {
   EXPECT_THAT(refusal([&] {
                 get("cifar10", {.directory = directory_ / "to", .from = zeros().string()}, silent_,
                     kNever);
@@ -87,12 +87,12 @@ TEST_F(Get, another_data_set_is_refused_by_its_size) {
               HasSubstr("expected 50000 training samples of 3x32x32 in 10 classes, found 60000"));
 }
 
-TEST_F(Get, a_name_that_is_not_known_gets_a_suggestion) {
+TEST_F(Get, ANameThatIsNotKnownGetsASuggestion) {
   EXPECT_THAT(refusal([&] { get("cifar11", {.directory = directory_}, silent_, kNever); }),
               HasSubstr("did you mean 'cifar10'"));
 }
 
-TEST_F(Get, a_directory_with_other_things_in_it_stays) {
+TEST_F(Get, ADirectoryWithOtherThingsInItStays) {
   fs::create_directories(directory_ / "mnist");
   write("mnist/thesis.txt", "mine");
   EXPECT_THAT(refusal([&] {
@@ -103,7 +103,7 @@ TEST_F(Get, a_directory_with_other_things_in_it_stays) {
   EXPECT_EQ(read(directory_ / "mnist/thesis.txt"), "mine");
 }
 
-TEST_F(Get, what_is_not_the_data_set_is_replaced_only_by_force) {
+TEST_F(Get, WhatIsNotTheDataSetIsReplacedOnlyByForce) {
   store(small(100), directory_ / "mnist", "here", silent_, kNever);
   EXPECT_THAT(
       refusal([&] { get("mnist", {.directory = directory_, .from = "."}, silent_, kNever); }),
@@ -111,7 +111,7 @@ TEST_F(Get, what_is_not_the_data_set_is_replaced_only_by_force) {
   EXPECT_EQ(open((directory_ / "mnist").string(), {}).train->size(), 100);
 }
 
-TEST_F(Get, original_files_count_as_here_and_are_never_replaced) {
+TEST_F(Get, OriginalFilesCountAsHereAndAreNeverReplaced) {
   fs::rename(zeros(), directory_ / "mnist");
   EXPECT_TRUE(get("mnist", {.directory = directory_}, silent_, kNever).was_there);
   EXPECT_THAT(refusal([&] {
@@ -124,12 +124,12 @@ TEST_F(Get, original_files_count_as_here_and_are_never_replaced) {
   EXPECT_EQ(found(directory_ / "mnist").size(), 4U);
 }
 
-TEST_F(Get, a_source_that_is_not_utf8_is_stored) {
+TEST_F(Get, ASourceThatIsNotUtf8IsStored) {
   store(small(100), directory_ / "small", "caf\xe9", silent_, kNever);
   EXPECT_THAT(read(directory_ / "small/origin.json"), HasSubstr("caf"));
 }
 
-TEST_F(Get, without_exchange_the_old_directory_is_replaced_or_put_back) {
+TEST_F(Get, WithoutExchangeTheOldDirectoryIsReplacedOrPutBack) {
   for (const char* name : {"new", "place"}) {
     fs::create_directories(directory_ / name);
     write(std::string(name) + "/file", name);
@@ -145,7 +145,7 @@ TEST_F(Get, without_exchange_the_old_directory_is_replaced_or_put_back) {
   EXPECT_THAT(found(directory_), UnorderedElementsAre("new", "place"));
 }
 
-TEST_F(Get, what_is_stored_opens_by_its_name_with_the_same_contents) {
+TEST_F(Get, WhatIsStoredOpensByItsNameWithTheSameContents) {
   const Splits splits = small(100);
   store(splits, data_directory(directory_) / "small", "here", silent_, kNever);
   const Splits opened = open("small", directory_);
@@ -154,14 +154,14 @@ TEST_F(Get, what_is_stored_opens_by_its_name_with_the_same_contents) {
   EXPECT_EQ(opened.train->info().classes, splits.train->info().classes);
 }
 
-TEST_F(Get, storing_again_replaces_and_leaves_nothing_else) {
+TEST_F(Get, StoringAgainReplacesAndLeavesNothingElse) {
   store(small(100), directory_ / "small", "here", silent_, kNever);
   store(small(60), directory_ / "small", "here", silent_, kNever);
   EXPECT_EQ(open((directory_ / "small").string(), {}).train->size(), 60);
   EXPECT_THAT(found(directory_), UnorderedElementsAre("small"));
 }
 
-TEST_F(Get, a_full_disk_leaves_nothing) {
+TEST_F(Get, AFullDiskLeavesNothing) {
   {
     const FileLimit limit(20000);
     EXPECT_THAT(refusal<RunError>(
@@ -171,17 +171,17 @@ TEST_F(Get, a_full_disk_leaves_nothing) {
   EXPECT_TRUE(found(directory_).empty());
 }
 
-TEST_F(Get, stopping_leaves_nothing) {
+TEST_F(Get, StoppingLeavesNothing) {
   EXPECT_THROW(store(small(100), directory_ / "small", "here", silent_, [] { return true; }),
                RunError);
   EXPECT_TRUE(found(directory_).empty());
 }
 
-TEST_F(Get, a_name_of_the_catalogue_that_is_not_here_says_how_to_get_it) {
+TEST_F(Get, ANameOfTheCatalogueThatIsNotHereSaysHowToGetIt) {
   EXPECT_THAT(refusal([&] { open("cifar10", directory_); }), HasSubstr("syrtos data get cifar10"));
 }
 
-TEST_F(Get, a_workplace_is_gone_with_its_owner_and_what_dead_ones_left_too) {
+TEST_F(Get, AWorkplaceIsGoneWithItsOwnerAndWhatDeadOnesLeftToo) {
   fs::create_directories(directory_ / ".work-dead" / "ready");
   write(".work-dead.lock", "");
   {
@@ -195,7 +195,7 @@ TEST_F(Get, a_workplace_is_gone_with_its_owner_and_what_dead_ones_left_too) {
   EXPECT_TRUE(found(directory_).empty());
 }
 
-TEST(Catalogue, every_set_has_names_for_its_classes_and_sums_to_be_verified_with) {
+TEST(Catalogue, EverySetHasNamesForItsClassesAndSumsToBeVerifiedWith) {
   for (const KnownSet& known : catalogue()) {
     EXPECT_EQ(known.classes.size(), known.name == "cifar100" ? 100U : 10U) << known.name;
     EXPECT_TRUE(known.train_sha256.size() == 64 || !known.published.empty()) << known.name;

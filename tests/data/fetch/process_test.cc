@@ -18,7 +18,7 @@ using Process = TemporaryDirectory;
 
 const auto kNever = [] { return false; };
 
-TEST_F(Process, output_of_both_kinds_comes_back_and_arguments_need_no_quotes) {
+TEST_F(Process, OutputOfBothKindsComesBackAndArgumentsNeedNoQuotes) {
   const std::string output =
       run_command({.arguments = {"sh", "-c", "pwd; echo \"$1\" >&2", "sh", "a 'b' $c"},
                    .directory = directory_},
@@ -26,7 +26,7 @@ TEST_F(Process, output_of_both_kinds_comes_back_and_arguments_need_no_quotes) {
   EXPECT_EQ(output, std::filesystem::canonical(directory_).string() + "\na 'b' $c\n");
 }
 
-TEST_F(Process, a_failure_says_the_exit_code_and_the_last_lines) {
+TEST_F(Process, AFailureSaysTheExitCodeAndTheLastLines) {
   const std::string text = refusal<RunError>([] {
     run_command({.arguments = {"sh", "-c", "echo one; echo no such package; exit 7"}}, kNever);
   });
@@ -34,13 +34,13 @@ TEST_F(Process, a_failure_says_the_exit_code_and_the_last_lines) {
   EXPECT_THAT(text, HasSubstr("no such package"));
 }
 
-TEST_F(Process, a_program_that_is_not_there_is_named) {
+TEST_F(Process, AProgramThatIsNotThereIsNamed) {
   EXPECT_THAT(
       refusal<RunError>([] { run_command({.arguments = {"no-such-program-here"}}, kNever); }),
       HasSubstr("expected the program 'no-such-program-here'"));
 }
 
-TEST_F(Process, only_the_last_output_is_kept) {
+TEST_F(Process, OnlyTheLastOutputIsKept) {
   const std::string output = run_command(
       {.arguments = {"sh", "-c", "head -c 1000000 /dev/zero; echo end"}, .most_output = 100},
       kNever);
@@ -69,7 +69,7 @@ bool has_text(const std::filesystem::path& file) {
 }
 
 // Longer and longer, until the program came as far as to write the number.
-TEST_F(Process, the_deadline_ends_the_program_and_what_it_started) {
+TEST_F(Process, TheDeadlineEndsTheProgramAndWhatItStarted) {
   for (std::chrono::milliseconds deadline(50); !has_text(directory_ / "id"); deadline *= 2) {
     const std::string text = refusal<RunError>([&] {
       run_command({.arguments = {"sh", "-c", "sleep 1000 & echo $! >id; wait"},
@@ -82,7 +82,7 @@ TEST_F(Process, the_deadline_ends_the_program_and_what_it_started) {
   expect_gone(directory_ / "id");
 }
 
-TEST_F(Process, a_program_that_prints_without_pause_is_ended_too) {
+TEST_F(Process, AProgramThatPrintsWithoutPauseIsEndedToo) {
   int asked = 0;
   EXPECT_THAT(refusal<RunError>(
                   [&] { run_command({.arguments = {"yes"}}, [&] { return ++asked > 100; }); }),
@@ -94,7 +94,7 @@ TEST_F(Process, a_program_that_prints_without_pause_is_ended_too) {
               HasSubstr("did not end within"));
 }
 
-TEST_F(Process, the_program_ends_when_we_are_killed) {
+TEST_F(Process, TheProgramEndsWhenWeAreKilled) {
   const pid_t id = fork();
   if (id == 0) {
     run_command(
@@ -108,7 +108,7 @@ TEST_F(Process, the_program_ends_when_we_are_killed) {
   expect_gone(directory_ / "id");
 }
 
-TEST_F(Process, it_stops_when_asked) {
+TEST_F(Process, ItStopsWhenAsked) {
   const auto started = [&] { return has_text(directory_ / "id"); };
   const std::string text = refusal<RunError>([&] {
     run_command(
@@ -119,7 +119,7 @@ TEST_F(Process, it_stops_when_asked) {
   expect_gone(directory_ / "id");
 }
 
-TEST_F(Process, a_process_left_behind_with_the_output_does_not_hold_us_up) {
+TEST_F(Process, AProcessLeftBehindWithTheOutputDoesNotHoldUsUp) {
   run_command({.arguments = {"sh", "-c", "sleep 1000 & echo $! >id"}, .directory = directory_},
               kNever);
   expect_gone(directory_ / "id");

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -19,6 +20,7 @@ using testing::HasSubstr;
 
 class MappedFiles : public TemporaryDirectory {
  protected:
+  const CutFileGuard guard_;
   static int64_t sum(const MappedFile& map) {
     return std::accumulate(map.bytes().begin(), map.bytes().end(), int64_t{0});
   }
@@ -27,7 +29,7 @@ class MappedFiles : public TemporaryDirectory {
   }
 };
 
-TEST_F(MappedFiles, hold_the_bytes_of_the_file) {
+TEST_F(MappedFiles, HoldTheBytesOfTheFile) {
   const MappedFile map(write("a", "some bytes"));
   EXPECT_EQ(std::string(map.bytes().begin(), map.bytes().end()), "some bytes");
   EXPECT_NO_THROW(map.check());
@@ -36,12 +38,12 @@ TEST_F(MappedFiles, hold_the_bytes_of_the_file) {
   EXPECT_NO_THROW(empty.check());
 }
 
-TEST_F(MappedFiles, that_are_not_there_or_no_files_are_refused) {
+TEST_F(MappedFiles, ThatAreNotThereOrNoFilesAreRefused) {
   EXPECT_THAT(refusal([&] { MappedFile map(directory_ / "none"); }), HasSubstr("none"));
   EXPECT_THAT(refusal([&] { MappedFile map(directory_); }), HasSubstr("expected a file"));
 }
 
-TEST_F(MappedFiles, cut_while_mapped_read_as_zeros_and_say_so) {
+TEST_F(MappedFiles, CutWhileMappedReadAsZerosAndSaySo) {
   const auto file = write("a", std::string(100'000, '\1'));
   const MappedFile map(file);
   EXPECT_EQ(sum(map), 100'000);
@@ -52,14 +54,14 @@ TEST_F(MappedFiles, cut_while_mapped_read_as_zeros_and_say_so) {
   EXPECT_THAT(damage(map), HasSubstr(file.string()));
 }
 
-TEST_F(MappedFiles, cut_within_the_last_page_say_so) {
+TEST_F(MappedFiles, CutWithinTheLastPageSaySo) {
   const auto file = write("a", std::string(100, '\1'));
   const MappedFile map(file);
   std::filesystem::resize_file(file, 99);
   EXPECT_THAT(damage(map), HasSubstr("expected 100 bytes, found 99"));
 }
 
-TEST_F(MappedFiles, cut_and_written_again_say_so_when_bytes_were_missed) {
+TEST_F(MappedFiles, CutAndWrittenAgainSaySoWhenBytesWereMissed) {
   const auto file = write("a", std::string(100'000, '\1'));
   const MappedFile map(file);
   std::filesystem::resize_file(file, 0);
@@ -68,7 +70,7 @@ TEST_F(MappedFiles, cut_and_written_again_say_so_when_bytes_were_missed) {
   EXPECT_THAT(damage(map), HasSubstr("rewritten while"));
 }
 
-TEST_F(MappedFiles, replaced_or_removed_stay_as_they_were) {
+TEST_F(MappedFiles, ReplacedOrRemovedStayAsTheyWere) {
   const auto file = write("a", std::string(100'000, '\1'));
   const MappedFile map(file);
   std::filesystem::rename(write("b", "short"), file);
@@ -78,7 +80,7 @@ TEST_F(MappedFiles, replaced_or_removed_stay_as_they_were) {
   EXPECT_NO_THROW(map.check());
 }
 
-TEST_F(MappedFiles, are_told_apart_when_one_is_cut) {
+TEST_F(MappedFiles, AreToldApartWhenOneIsCut) {
   const auto cut = write("cut", std::string(100'000, '\1'));
   const MappedFile whole(write("whole", std::string(100'000, '\1')));
   const MappedFile map(cut);
@@ -92,7 +94,7 @@ TEST_F(MappedFiles, are_told_apart_when_one_is_cut) {
   EXPECT_NO_THROW(next.check());
 }
 
-TEST_F(MappedFiles, cut_under_several_threads_do_not_end_the_process) {
+TEST_F(MappedFiles, CutUnderSeveralThreadsDoNotEndTheProcess) {
   const auto file = write("a", std::string(1'000'000, '\1'));
   const MappedFile map(file);
   std::vector<std::thread> threads;
@@ -106,7 +108,7 @@ TEST_F(MappedFiles, cut_under_several_threads_do_not_end_the_process) {
   EXPECT_NE(damage(map), "was accepted");
 }
 
-TEST_F(MappedFiles, come_and_go_while_others_are_cut) {
+TEST_F(MappedFiles, ComeAndGoWhileOthersAreCut) {
   const auto small = write("small", "x");
   const auto file = write("a", std::string(4'000'000, '\1'));
   const MappedFile map(file);
@@ -118,7 +120,7 @@ TEST_F(MappedFiles, come_and_go_while_others_are_cut) {
   other.join();
 }
 
-TEST_F(MappedFiles, leave_bad_accesses_of_others_alone) {
+TEST_F(MappedFiles, LeaveBadAccessesOfOthersAlone) {
   const auto file = write("other", std::string(10'000, 'x'));
   const MappedFile ours(write("ours", "x"));
   EXPECT_EXIT(
@@ -132,6 +134,32 @@ TEST_F(MappedFiles, leave_bad_accesses_of_others_alone) {
       },
       // By the signal, or by a sanitizer that takes it.
       [](int status) { return !WIFEXITED(status) || WEXITSTATUS(status) != 0; }, "");
+}
+
+class MappedFilesWithoutGuard : public TemporaryDirectory {};
+
+TEST_F(MappedFilesWithoutGuard, AreRefusedBeforeUseOnceTheyAreCut) {
+  const auto file = write("a", std::string(100'000, '\1'));
+  const MappedFile map(file);
+  EXPECT_NO_THROW(map.check_before_use());
+  std::filesystem::resize_file(file, 50'000);
+  EXPECT_THAT(refusal<RunError>([&] { map.check_before_use(); }), HasSubstr("found 50000"));
+}
+
+TEST_F(MappedFilesWithoutGuard, TakeNoSignalFromTheProcess) {
+  struct sigaction before {};
+  sigaction(SIGBUS, nullptr, &before);
+  const MappedFile map(write("a", "x"));
+  struct sigaction now {};
+  sigaction(SIGBUS, nullptr, &now);
+  EXPECT_EQ(now.sa_handler, before.sa_handler);
+  {
+    const CutFileGuard guard;
+    sigaction(SIGBUS, nullptr, &now);
+    EXPECT_NE(now.sa_handler, before.sa_handler);
+  }
+  sigaction(SIGBUS, nullptr, &now);
+  EXPECT_EQ(now.sa_handler, before.sa_handler);
 }
 
 }  // namespace

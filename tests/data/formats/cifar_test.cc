@@ -76,7 +76,7 @@ class Cifar : public TemporaryDirectory {
   }
 };
 
-TEST_F(Cifar, binary_files) {
+TEST_F(Cifar, BinaryFiles) {
   write_all(binary());
   expect_right(directory_);
   EXPECT_EQ(open_cifar(directory_).train->info().classes[3], "cat");
@@ -84,17 +84,17 @@ TEST_F(Cifar, binary_files) {
   EXPECT_EQ(open_cifar(directory_).test->info().classes[3], "d");
 }
 
-TEST_F(Cifar, python_files) {
+TEST_F(Cifar, PythonFiles) {
   write_all(pickled());
   expect_right(directory_);
 }
 
-TEST_F(Cifar, sheets_of_png) {
+TEST_F(Cifar, SheetsOfPng) {
   write_all(sheets());
   expect_right(directory_);
 }
 
-TEST_F(Cifar, archives_of_each) {
+TEST_F(Cifar, ArchivesOfEach) {
   Files deep;
   for (const auto& [name, bytes] : binary())
     deep.emplace_back("cifar-10-batches-bin/" + name, bytes);
@@ -106,7 +106,7 @@ TEST_F(Cifar, archives_of_each) {
   expect_right(directory_);
 }
 
-TEST_F(Cifar, with_100_classes_has_fine_labels) {
+TEST_F(Cifar, With100ClassesHasFineLabels) {
   const auto record = [](int coarse, int fine) {
     return std::string{static_cast<char>(coarse), static_cast<char>(fine)} + cifar_planes(1);
   };
@@ -127,7 +127,7 @@ TEST_F(Cifar, with_100_classes_has_fine_labels) {
   EXPECT_EQ(splits.train->label(2), 2);
 }
 
-TEST_F(Cifar, wrong_labels_sizes_and_missing_files_say_where) {
+TEST_F(Cifar, WrongLabelsSizesAndMissingFilesSayWhere) {
   write_all(binary());
   std::string bytes = cifar10_bin(3);
   bytes[3073] = 10;
@@ -142,7 +142,7 @@ TEST_F(Cifar, wrong_labels_sizes_and_missing_files_say_where) {
   EXPECT_THAT(refused(), HasSubstr("expected data_batch_2.bin with the other files"));
 }
 
-TEST_F(Cifar, wrong_sheets_are_refused) {
+TEST_F(Cifar, WrongSheetsAreRefused) {
   write_all(sheets());
   write("train_lables.json", "[0,1]");
   EXPECT_THAT(refused(),
@@ -157,7 +157,7 @@ TEST_F(Cifar, wrong_sheets_are_refused) {
   EXPECT_THAT(refused(), HasSubstr("data_batch_4.png: expected a sheet 1024 wide"));
 }
 
-TEST_F(Cifar, a_damaged_archive_is_refused) {
+TEST_F(Cifar, ADamagedArchiveIsRefused) {
   const std::string whole = tar_gz(binary());
   for (const size_t size : {whole.size() - 1, whole.size() - 9, whole.size() / 2, size_t{30}}) {
     const auto file = write("a.tar.gz", whole.substr(0, size));
@@ -177,7 +177,7 @@ class Pickles : public Cifar {
   }
 };
 
-TEST_F(Pickles, of_protocol_0_as_python_2_and_3_write_them) {
+TEST_F(Pickles, OfProtocol0AsPython2And3WriteThem) {
   // pickle.dumps({'labels': [1, 20], 'names': ['a\n', "b'"]}, 0) by Python 2
   const std::string two =
       "(dp0\nS'labels'\np1\n(lp2\nI1\naI20\nasS'names'\np3\n(lp4\nS'a\\n'\np5\naS\"b'\"\np6\nas.";
@@ -197,12 +197,12 @@ TEST_F(Pickles, of_protocol_0_as_python_2_and_3_write_them) {
   EXPECT_THAT(array.values, ElementsAre(0, 1, 2, 255));
 }
 
-TEST_F(Pickles, call_nothing) {
+TEST_F(Pickles, CallNothing) {
   EXPECT_THAT(refused("cos\nsystem\n(S'true'\ntR."),
               HasSubstr("found a call of 'os system', which is not done"));
 }
 
-TEST_F(Pickles, that_are_wrong_say_where) {
+TEST_F(Pickles, ThatAreWrongSayWhere) {
   EXPECT_THAT(refused(""), HasSubstr("name: at offset 0 expected 1 more bytes, found 0"));
   EXPECT_THAT(refused("\x80\x04}."), HasSubstr("expected pickle protocol 0 to 2, found 4"));
   EXPECT_THAT(refused("]."), HasSubstr("expected a dictionary"));

@@ -18,7 +18,7 @@ class Csv : public TemporaryDirectory {
   }
 };
 
-TEST_F(Csv, separators_blanks_signs_and_line_ends) {
+TEST_F(Csv, SeparatorsBlanksSignsAndLineEnds) {
   for (const std::string text :
        {"1,0.5,-2e3\n0,+1,2\n", "1;0.5;-2e3\r\n\r\n0; 1 ;2", "1\t0.5\t-2e3\n0\t1\t2\n",
         "\xef\xbb\xbf\"1\" , 0.5 , -2e3\n\"0\",1,2\n"}) {
@@ -29,7 +29,7 @@ TEST_F(Csv, separators_blanks_signs_and_line_ends) {
   }
 }
 
-TEST_F(Csv, column_names_say_where_the_label_is) {
+TEST_F(Csv, ColumnNamesSayWhereTheLabelIs) {
   EXPECT_THAT(parse_csv("a,b,Class\n1,2,x\n", "f").labels, ElementsAre("x"));
   EXPECT_THAT(parse_csv("label,0,1\n5,2,3\n", "f").labels, ElementsAre("5"));
   EXPECT_THAT(parse_csv("a,b,c\nx,2,3\n", "f").labels, ElementsAre("x"));
@@ -37,7 +37,7 @@ TEST_F(Csv, column_names_say_where_the_label_is) {
   EXPECT_THAT(parse_csv("\"a, \"\"b\"\"\",2\n", "f").labels, ElementsAre("a, \"\"b\"\""));
 }
 
-TEST_F(Csv, train_and_test_with_names_as_classes) {
+TEST_F(Csv, TrainAndTestWithNamesAsClasses) {
   write("train.csv", "walk,1,2\nrun,3,4\nwalk,5,6\n");
   write("test.csv", "run,7,8\n");
   ASSERT_TRUE(has_csv(directory_));
@@ -56,7 +56,7 @@ TEST_F(Csv, train_and_test_with_names_as_classes) {
   EXPECT_THAT(refusal([&] { open_csv(directory_); }), HasSubstr("test.csv:1: expected 2 numbers"));
 }
 
-TEST_F(Csv, a_single_file_is_split_and_numbers_stay_numbers) {
+TEST_F(Csv, ASingleFileIsSplitAndNumbersStayNumbers) {
   std::string text;
   for (int i = 0; i < 20; ++i) text += std::to_string(3 * (i % 2)) + "," + std::to_string(i) + "\n";
   const auto file = write("a.csv", text);
@@ -70,7 +70,7 @@ TEST_F(Csv, a_single_file_is_split_and_numbers_stay_numbers) {
   EXPECT_EQ(splits.test->label(1), 3);
 }
 
-TEST_F(Csv, mistakes_say_line_and_column) {
+TEST_F(Csv, MistakesSayLineAndColumn) {
   EXPECT_THAT(refused("1,2,3\n1,2,x\n"),
               HasSubstr("f.csv:2:5: expected a finite number, found 'x'"));
   EXPECT_THAT(refused("1,2,3\n1,,3\n"), HasSubstr("f.csv:2:3: expected a finite number, found ''"));

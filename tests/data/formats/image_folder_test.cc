@@ -23,7 +23,7 @@ class ImageFolders : public TemporaryDirectory {
   }
 };
 
-TEST_F(ImageFolders, with_train_and_test) {
+TEST_F(ImageFolders, WithTrainAndTest) {
   put("train/dog/1.pgm");
   put("train/dog/2.PNG", png(1, 1, "abc"));
   put("train/cat/x.JPeG", jpeg(8, 8, std::string(64, 'm'), {JCS_GRAYSCALE}));
@@ -51,7 +51,7 @@ TEST_F(ImageFolders, with_train_and_test) {
   EXPECT_THAT(std::vector<int>(test.bytes(), test.bytes() + 3), ElementsAre('x', 'y', 'z'));
 }
 
-TEST_F(ImageFolders, without_a_test_folder_keep_every_tenth_of_each_class) {
+TEST_F(ImageFolders, WithoutATestFolderKeepEveryTenthOfEachClass) {
   for (int i = 0; i < 25; ++i) {
     const std::string name = std::string(1, static_cast<char>('a' + i)) + ".pgm";
     put("one/" + name, std::string("P5 1 1 255\n") + static_cast<char>('a' + i));
@@ -69,7 +69,7 @@ TEST_F(ImageFolders, without_a_test_folder_keep_every_tenth_of_each_class) {
   for (int64_t i = 0; i < 34; ++i) EXPECT_NE(splits.train->read(i, scratch).bytes()[0], 'a' + 9);
 }
 
-TEST_F(ImageFolders, without_enough_classes_or_pictures_are_refused) {
+TEST_F(ImageFolders, WithoutEnoughClassesOrPicturesAreRefused) {
   EXPECT_FALSE(has_image_folder(directory_));
   EXPECT_THAT(refused(),
               HasSubstr("expected at least two folders with pictures, one per class, found none"));
@@ -81,7 +81,7 @@ TEST_F(ImageFolders, without_enough_classes_or_pictures_are_refused) {
   EXPECT_THAT(refused(), HasSubstr("expected a class with at least 10 samples"));
 }
 
-TEST_F(ImageFolders, whose_classes_differ_between_train_and_test_are_refused) {
+TEST_F(ImageFolders, WhoseClassesDifferBetweenTrainAndTestAreRefused) {
   for (const char* name : {"train/a/1.pgm", "train/b/1.pgm", "test/a/1.pgm", "test/c/1.pgm"})
     put(name);
   EXPECT_THAT(refused(), HasSubstr("expected the same classes"));
@@ -92,7 +92,7 @@ TEST_F(ImageFolders, whose_classes_differ_between_train_and_test_are_refused) {
   EXPECT_EQ(refused(), "was accepted");
 }
 
-TEST_F(ImageFolders, a_file_that_vanishes_or_is_damaged_ends_the_run) {
+TEST_F(ImageFolders, AFileThatVanishesOrIsDamagedEndsTheRun) {
   for (const char* name : {"train/a/1.pgm", "train/b/1.pgm", "test/a/1.pgm", "test/b/1.pgm"})
     put(name);
   const Splits splits = open_image_folder(directory_);

@@ -25,7 +25,7 @@ class Mnist : public TemporaryDirectory {
   }
 };
 
-TEST_F(Mnist, files_are_read) {
+TEST_F(Mnist, FilesAreRead) {
   write_all();
   ASSERT_TRUE(has_mnist(directory_));
   const Splits splits = open_mnist(directory_);
@@ -40,7 +40,7 @@ TEST_F(Mnist, files_are_read) {
   for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(sample.bytes()[i], static_cast<uint8_t>((78 + i) * 7));
 }
 
-TEST_F(Mnist, compressed_files_give_the_same) {
+TEST_F(Mnist, CompressedFilesGiveTheSame) {
   const auto plain = write("i", idx_images(20));
   const auto compressed = write("i.gz", gzip(idx_images(20)));
   EXPECT_EQ(read_idx(plain, 3).values, read_idx(compressed, 3).values);
@@ -52,7 +52,7 @@ TEST_F(Mnist, compressed_files_give_the_same) {
   EXPECT_EQ(open_mnist(directory_).train->size(), 20);
 }
 
-TEST_F(Mnist, a_truncated_file_says_where) {
+TEST_F(Mnist, ATruncatedFileSaysWhere) {
   const std::string text = refusal([&] { read_idx(write("i", idx_images(20).substr(0, 100)), 3); });
   EXPECT_THAT(text, HasSubstr("truncated at offset 100"));
   EXPECT_THAT(text, HasSubstr("expected 120 values"));
@@ -62,7 +62,7 @@ TEST_F(Mnist, a_truncated_file_says_where) {
   EXPECT_THAT(refusal([&] { read_idx(write("e", ""), 3); }), HasSubstr("truncated at offset 0"));
 }
 
-TEST_F(Mnist, damaged_compression_is_refused) {
+TEST_F(Mnist, DamagedCompressionIsRefused) {
   const std::string whole = gzip(idx_images(2000));
   for (const size_t size : {size_t{5}, size_t{60}, whole.size() / 2}) {
     EXPECT_THROW(read_idx(write("i.gz", whole.substr(0, size)), 3), RequestError) << size;
@@ -72,13 +72,13 @@ TEST_F(Mnist, damaged_compression_is_refused) {
   EXPECT_THAT(refusal([&] { read_idx(write("i.gz", damaged), 3); }), HasSubstr("i.gz: damaged"));
 }
 
-TEST_F(Mnist, wrong_magic_says_expected_and_found) {
+TEST_F(Mnist, WrongMagicSaysExpectedAndFound) {
   EXPECT_THAT(refusal([&] { read_idx(write("i", idx_labels(20)), 3); }),
               HasSubstr("expected 0x00000803, found 0x00000801"));
   EXPECT_THAT(refusal([&] { read_idx(write("t", "hello, world"), 1); }), HasSubstr("offset 0"));
 }
 
-TEST_F(Mnist, a_header_that_promises_too_much_is_refused_without_taking_memory) {
+TEST_F(Mnist, AHeaderThatPromisesTooMuchIsRefusedWithoutTakingMemory) {
   const std::string all(4, '\xff');
   EXPECT_THAT(refusal([&] { read_idx(write("i", big(0x803, 4) + all + all + big(28, 4)), 3); }),
               HasSubstr("offset 8"));
@@ -86,12 +86,12 @@ TEST_F(Mnist, a_header_that_promises_too_much_is_refused_without_taking_memory) 
   EXPECT_THAT(refusal([&] { read_idx(write("j", large + "xy"), 3); }), HasSubstr("found 2"));
 }
 
-TEST_F(Mnist, bytes_after_the_end_are_refused) {
+TEST_F(Mnist, BytesAfterTheEndAreRefused) {
   EXPECT_THAT(refusal([&] { read_idx(write("i", idx_labels(5) + "x"), 1); }),
               HasSubstr("offset 13"));
 }
 
-TEST_F(Mnist, a_test_label_that_is_not_in_training_says_where) {
+TEST_F(Mnist, ATestLabelThatIsNotInTrainingSaysWhere) {
   write_all();
   std::string labels = idx_labels(20);
   labels[8 + 11] = 12;
@@ -104,7 +104,7 @@ TEST_F(Mnist, a_test_label_that_is_not_in_training_says_where) {
                                    "to 12, as in training, found 13"));
 }
 
-TEST_F(Mnist, counts_and_sizes_that_differ_are_refused) {
+TEST_F(Mnist, CountsAndSizesThatDifferAreRefused) {
   write_all();
   write("train-labels-idx1-ubyte", idx_labels(19));
   EXPECT_THAT(refused(), HasSubstr("has 20 images but"));

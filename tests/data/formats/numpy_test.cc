@@ -45,7 +45,7 @@ class Numpy : public TemporaryDirectory {
 };
 
 // A file with holes in it takes no space.
-TEST_F(Numpy, arrays_larger_than_memory_are_refused_before_they_are_read) {
+TEST_F(Numpy, ArraysLargerThanMemoryAreRefusedBeforeTheyAreRead) {
   for (const auto& [name, bytes] : keras()) write(name, bytes);
   std::filesystem::resize_file(directory_ / "x_train.npy",
                                static_cast<uint64_t>(cpu_info().memory_bytes));
@@ -53,7 +53,7 @@ TEST_F(Numpy, arrays_larger_than_memory_are_refused_before_they_are_read) {
               HasSubstr("half of this machine's memory, found"));
 }
 
-TEST_F(Numpy, values_of_every_type_and_byte_order) {
+TEST_F(Numpy, ValuesOfEveryTypeAndByteOrder) {
   EXPECT_THAT(floats(npy("|i1", "(2,)", "\xff\x05")), ElementsAre(-1, 5));
   EXPECT_THAT(floats(npy("<i2", "(1,)", little(0xfffe, 2))), ElementsAre(-2));
   EXPECT_THAT(floats(npy(">i4", "(1,)", big(0xfffffffd, 4))), ElementsAre(-3));
@@ -72,14 +72,14 @@ TEST_F(Numpy, values_of_every_type_and_byte_order) {
   }
 }
 
-TEST_F(Numpy, archives_and_directories_as_keras_names_them) {
+TEST_F(Numpy, ArchivesAndDirectoriesAsKerasNamesThem) {
   expect_keras(write("a.npz", pack(keras(), Container::stored_zip)));
   expect_keras(write("b.npz", pack(keras(), Container::zip)));
   for (const auto& [name, bytes] : keras()) write(name, bytes);
   expect_keras(directory_);
 }
 
-TEST_F(Numpy, signals_become_f32_and_x_y_is_split) {
+TEST_F(Numpy, SignalsBecomeF32AndXYIsSplit) {
   std::string values;
   std::string labels;
   for (uint32_t i = 0; i < 20; ++i) {
@@ -98,7 +98,7 @@ TEST_F(Numpy, signals_become_f32_and_x_y_is_split) {
   EXPECT_EQ(splits.test->label(1), 1);
 }
 
-TEST_F(Numpy, wrong_files_say_what_and_where) {
+TEST_F(Numpy, WrongFilesSayWhatAndWhere) {
   EXPECT_THAT(refused(""), HasSubstr("name: at offset 0 expected a .npy file"));
   EXPECT_THAT(refused("PK"), HasSubstr("found something else"));
   EXPECT_THAT(refused(npy("<f4", "(2,)", "abcd")),
@@ -121,7 +121,7 @@ TEST_F(Numpy, wrong_files_say_what_and_where) {
   EXPECT_THAT(refused(long_header), HasSubstr("the length of the header"));
 }
 
-TEST_F(Numpy, wrong_labels_and_counts_are_refused) {
+TEST_F(Numpy, WrongLabelsAndCountsAreRefused) {
   const auto with = [&](size_t which, const std::string& bytes) {
     Files files = keras();
     files[which].second = bytes;

@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 
 #include <cstring>
+#include <optional>
 #include <thread>
 
 #include "syrtos/base/crc32.h"
 #include "syrtos/base/philox.h"
+#include "syrtos/data/files/mapped_file.h"
 #include "syrtos/data/pack/pack_format.h"
 #include "syrtos/data/sets/table.h"
 #include "tests/data/file_limit.h"
@@ -109,7 +111,7 @@ class Packs : public TemporaryDirectory {
   }
 };
 
-TEST_F(Packs, are_read_back_bit_for_bit) {
+TEST_F(Packs, AreReadBackBitForBit) {
   for (const DType dtype : {DType::u8, DType::f32}) {
     for (const int64_t size : {1, 2, 33}) {
       expect_same(*open_pack(pack_table(size, dtype)), *table(size, dtype));
@@ -117,7 +119,7 @@ TEST_F(Packs, are_read_back_bit_for_bit) {
   }
 }
 
-TEST_F(Packs, of_several_blocks_are_read_back_and_aligned) {
+TEST_F(Packs, OfSeveralBlocksAreReadBackAndAligned) {
   // 15 kB each: 69 to a block, not a multiple of 64 bytes.
   const auto set = table(200, DType::u8, 731);
   write_pack(*set, directory_ / "a.pack");
@@ -134,13 +136,13 @@ TEST_F(Packs, of_several_blocks_are_read_back_and_aligned) {
   EXPECT_TRUE(scratch.values.empty() && scratch.file.empty());
 }
 
-TEST_F(Packs, with_samples_larger_than_a_block_are_read_back) {
+TEST_F(Packs, WithSamplesLargerThanABlockAreReadBack) {
   const auto set = table(3, DType::u8, 60'000);
   write_pack(*set, directory_ / "a.pack");
   expect_same(*open_pack(directory_ / "a.pack"), *set);
 }
 
-TEST_F(Packs, of_pictures_hold_their_files_unchanged) {
+TEST_F(Packs, OfPicturesHoldTheirFilesUnchanged) {
   const auto pack = open_pack(pack_pictures(300), decode_plain);
   EXPECT_GT(fs::file_size(directory_ / "p.pack"), 2 * kPackBlockBytes);
   EXPECT_FALSE(pack->info().same_size());
@@ -160,14 +162,14 @@ TEST_F(Packs, of_pictures_hold_their_files_unchanged) {
   EXPECT_EQ(read(directory_ / "again.pack"), read(directory_ / "p.pack"));
 }
 
-TEST_F(Packs, report_progress) {
+TEST_F(Packs, ReportProgress) {
   std::vector<int64_t> done;
   write_pack(*table(600), directory_ / "a.pack",
              [&](int64_t i, int64_t of) { done.push_back(i * of); });
   EXPECT_EQ(done, (std::vector<int64_t>{256 * 600, 512 * 600, 600 * 600}));
 }
 
-TEST_F(Packs, leave_nothing_behind_when_they_are_not_finished) {
+TEST_F(Packs, LeaveNothingBehindWhenTheyAreNotFinished) {
   {
     PackWriter writer(directory_ / "b.pack", table(1)->info(), PackPayload::raw);
     Scratch scratch;
@@ -178,7 +180,7 @@ TEST_F(Packs, leave_nothing_behind_when_they_are_not_finished) {
   EXPECT_TRUE(fs::is_empty(directory_));
 }
 
-TEST_F(Packs, on_a_full_disk_say_so_and_leave_what_was_there) {
+TEST_F(Packs, OnAFullDiskSaySoAndLeaveWhatWasThere) {
   const auto file = pack_table(3);
   const std::string before = read(file);
   const auto large = table(200, DType::u8, 731);
@@ -190,7 +192,7 @@ TEST_F(Packs, on_a_full_disk_say_so_and_leave_what_was_there) {
   EXPECT_EQ(std::distance(fs::directory_iterator(directory_), {}), 1);
 }
 
-TEST_F(Packs, cut_anywhere_are_refused) {
+TEST_F(Packs, CutAnywhereAreRefused) {
   for (const auto& file : {pack_table(3), pack_pictures(2, 10)}) {
     const std::string whole = read(file);
     for (size_t length = 0; length < whole.size(); ++length) {
@@ -202,7 +204,7 @@ TEST_F(Packs, cut_anywhere_are_refused) {
   }
 }
 
-TEST_F(Packs, with_any_bit_changed_are_refused) {
+TEST_F(Packs, WithAnyBitChangedAreRefused) {
   const std::string whole = read(pack_table(3));
   for (size_t at = 0; at < whole.size(); ++at) {
     for (const int bit : {0, 3, 7}) {
@@ -213,7 +215,7 @@ TEST_F(Packs, with_any_bit_changed_are_refused) {
   }
 }
 
-TEST_F(Packs, say_where_they_are_damaged) {
+TEST_F(Packs, SayWhereTheyAreDamaged) {
   std::string whole = read(pack_table(3));
   const auto changed = [&](size_t at, char byte) {
     std::string bytes = whole;
@@ -233,7 +235,7 @@ TEST_F(Packs, say_where_they_are_damaged) {
               HasSubstr("in block 0 at offset 64 (320 bytes) expected the checksum"));
 }
 
-TEST_F(Packs, with_a_damaged_block_give_the_samples_of_the_others) {
+TEST_F(Packs, WithADamagedBlockGiveTheSamplesOfTheOthers) {
   write_pack(*table(200, DType::u8, 731), directory_ / "a.pack");
   std::string bytes = read(directory_ / "a.pack");
   bytes[100] = static_cast<char>(bytes[100] ^ 1);
@@ -245,27 +247,32 @@ TEST_F(Packs, with_a_damaged_block_give_the_samples_of_the_others) {
   }
 }
 
-TEST_F(Packs, cut_while_they_are_read_say_so) {
-  for (const uint64_t left : {0, 100, 1'200'000}) {
-    write_pack(*table(200, DType::u8, 731), directory_ / "a.pack");
-    const auto pack = open_pack(directory_ / "a.pack");
-    const auto size = fs::file_size(directory_ / "a.pack");
-    Scratch scratch;
-    pack->read(0, scratch);
-    fs::resize_file(directory_ / "a.pack", left);
-    for (const int64_t index : {0, 199}) {
-      const auto use = [&] {
-        pack->read(index, scratch);
-        pack->check();
-      };
-      EXPECT_THAT(refusal<RunError>(use),
-                  HasSubstr(fmt::format("expected {} bytes, found {}: it was cut", size, left)));
+TEST_F(Packs, CutWhileTheyAreReadSaySoWithAndWithoutGuard) {
+  for (const bool guarded : {true, false}) {
+    std::optional<CutFileGuard> guard;
+    if (guarded) guard.emplace();
+    for (const uint64_t left : {0, 100, 1'200'000}) {
+      write_pack(*table(200, DType::u8, 731), directory_ / "a.pack");
+      const auto pack = open_pack(directory_ / "a.pack");
+      const auto size = fs::file_size(directory_ / "a.pack");
+      Scratch scratch;
+      pack->read(0, scratch);
+      fs::resize_file(directory_ / "a.pack", left);
+      for (const int64_t index : {0, 199}) {
+        const auto use = [&] {
+          pack->read(index, scratch);
+          pack->check();
+        };
+        EXPECT_THAT(refusal<RunError>(use),
+                    HasSubstr(fmt::format("expected {} bytes, found {}: it was cut", size, left)));
+      }
+      EXPECT_THROW(pack->check(), RunError);
     }
-    EXPECT_THROW(pack->check(), RunError);
   }
 }
 
-TEST_F(Packs, of_pictures_cut_while_they_are_decoded_say_so) {
+TEST_F(Packs, OfPicturesCutWhileTheyAreDecodedSaySo) {
+  const CutFileGuard guard;
   const auto file = pack_pictures(3);
   bool cut = false;
   const auto pack = open_pack(file, [&](auto bytes, const auto&... rest) {
@@ -281,7 +288,7 @@ TEST_F(Packs, of_pictures_cut_while_they_are_decoded_say_so) {
   EXPECT_THAT(refusal<RunError>([&] { pack->read(1, scratch); }), HasSubstr("it was cut"));
 }
 
-TEST_F(Packs, may_be_read_by_threads_at_once) {
+TEST_F(Packs, MayBeReadByThreadsAtOnce) {
   const auto set = table(400, DType::u8, 731);
   write_pack(*set, directory_ / "a.pack");
   const auto pack = open_pack(directory_ / "a.pack");
@@ -290,7 +297,7 @@ TEST_F(Packs, may_be_read_by_threads_at_once) {
   for (auto& thread : threads) thread.join();
 }
 
-TEST_F(Packs, with_a_hostile_directory_are_refused) {
+TEST_F(Packs, WithAHostileDirectoryAreRefused) {
   const std::string whole = read(pack_table(3));
   const size_t end = whole.size() - 64;
   // D, samples, blocks and bytes of meta, one after the other.
@@ -306,7 +313,7 @@ TEST_F(Packs, with_a_hostile_directory_are_refused) {
   }
 }
 
-TEST_F(Packs, with_hostile_meta_are_refused) {
+TEST_F(Packs, WithHostileMetaAreRefused) {
   const std::string whole = read(pack_table(3));
   const auto with = [&](const std::string& from, const std::string& to) {
     std::string bytes = whole;
@@ -337,7 +344,7 @@ TEST_F(Packs, with_hostile_meta_are_refused) {
 }
 
 /// Changes that keep the checksums right, so that they reach what is behind them.
-TEST_F(Packs, changed_at_random_never_crash) {
+TEST_F(Packs, ChangedAtRandomNeverCrash) {
   for (const auto& file : {pack_table(9), pack_pictures(5, 10)}) {
     const std::string whole = read(file);
     uint64_t directory = 0;
@@ -360,7 +367,7 @@ TEST_F(Packs, changed_at_random_never_crash) {
   }
 }
 
-TEST_F(Packs, are_recognised) {
+TEST_F(Packs, AreRecognised) {
   EXPECT_TRUE(is_pack(pack_table(1)));
   EXPECT_FALSE(is_pack(write("b.pack", "SYRTOS")));
   EXPECT_FALSE(is_pack(write("c.pack", "SYRTOSCKxxxxxxxxxxxx")));
@@ -368,7 +375,7 @@ TEST_F(Packs, are_recognised) {
   EXPECT_FALSE(is_pack(directory_ / "none"));
 }
 
-TEST_F(Packs, of_a_directory_are_opened_and_shards_interleaved) {
+TEST_F(Packs, OfADirectoryAreOpenedAndShardsInterleaved) {
   EXPECT_FALSE(has_packs(directory_));
   EXPECT_THAT(refusal([&] { open_packs(directory_); }), HasSubstr("found no train.pack"));
   pack_table(4, DType::u8, "train-01.pack");
@@ -389,7 +396,7 @@ TEST_F(Packs, of_a_directory_are_opened_and_shards_interleaved) {
   EXPECT_THAT(text, HasSubstr("train-02.pack"));
 }
 
-TEST_F(Packs, for_training_and_test_must_be_of_one_kind) {
+TEST_F(Packs, ForTrainingAndTestMustBeOfOneKind) {
   pack_table(4, DType::u8, "train.pack");
   pack_table(4, DType::f32, "test.pack");
   const std::string text = refusal([&] { open_packs(directory_); });
@@ -397,7 +404,7 @@ TEST_F(Packs, for_training_and_test_must_be_of_one_kind) {
   EXPECT_THAT(text, HasSubstr("found f32"));
 }
 
-TEST_F(Packs, of_png_files_are_decoded_and_damage_is_told_with_its_place) {
+TEST_F(Packs, OfPngFilesAreDecodedAndDamageIsToldWithItsPlace) {
   Picture expected{.height = 4, .width = 5, .channels = 3, .pixels = {}};
   for (uint8_t i = 0; i < 60; ++i) expected.pixels.push_back(i);
   write_png(directory_ / "a.png", expected);

@@ -38,7 +38,7 @@ class Pictures : public TemporaryDirectory {
   }
 };
 
-TEST_F(Pictures, jpeg_baseline_and_progressive_in_grey_and_colour) {
+TEST_F(Pictures, JpegBaselineAndProgressiveInGreyAndColour) {
   for (const bool progressive : {false, true}) {
     const Picture colour = decode(jpeg(19, 13, ramp(19, 13, 3), {JCS_RGB, progressive}));
     EXPECT_EQ(colour.width, 19);
@@ -51,7 +51,7 @@ TEST_F(Pictures, jpeg_baseline_and_progressive_in_grey_and_colour) {
   }
 }
 
-TEST_F(Pictures, jpeg_in_cmyk_becomes_colour) {
+TEST_F(Pictures, JpegInCmykBecomesColour) {
   // libjpeg notes Adobe's marker, so that the inks are stored inverted: 255 is no ink.
   std::string inks;
   for (int i = 0; i < 64; ++i) inks += "\xff\x80\x01\xc8";
@@ -65,7 +65,7 @@ TEST_F(Pictures, jpeg_in_cmyk_becomes_colour) {
   expect_near(picture, expected, 4);
 }
 
-TEST_F(Pictures, a_truncated_jpeg_is_an_error_wherever_it_ends) {
+TEST_F(Pictures, ATruncatedJpegIsAnErrorWhereverItEnds) {
   for (const bool progressive : {false, true}) {
     const std::string whole = jpeg(19, 13, ramp(19, 13, 3), {JCS_RGB, progressive});
     for (size_t size = 3; size < whole.size(); ++size) {
@@ -74,7 +74,7 @@ TEST_F(Pictures, a_truncated_jpeg_is_an_error_wherever_it_ends) {
   }
 }
 
-TEST_F(Pictures, png_of_every_kind_of_grey) {
+TEST_F(Pictures, PngOfEveryKindOfGrey) {
   // Four levels in two bits: 0 1 2 3 is 0b00011011.
   EXPECT_THAT(decode(png(4, 1, "\x1b", {PNG_COLOR_TYPE_GRAY, 2})).pixels,
               ElementsAre(0, 85, 170, 255));
@@ -90,7 +90,7 @@ TEST_F(Pictures, png_of_every_kind_of_grey) {
   EXPECT_EQ(alpha.channels, 1);
 }
 
-TEST_F(Pictures, png_of_every_kind_of_colour) {
+TEST_F(Pictures, PngOfEveryKindOfColour) {
   EXPECT_THAT(decode(png(2, 1, "\x01\x02\x03\x04\x05\x06")).pixels, ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_THAT(decode(png(2, 1, "\x13", {PNG_COLOR_TYPE_PALETTE, 4})).pixels,
               ElementsAre(1, 2, 3, 3, 6, 9));
@@ -102,14 +102,14 @@ TEST_F(Pictures, png_of_every_kind_of_colour) {
   EXPECT_EQ(alpha.channels, 3);
 }
 
-TEST_F(Pictures, an_interlaced_png_gives_the_same) {
+TEST_F(Pictures, AnInterlacedPngGivesTheSame) {
   const std::string pixels = ramp(11, 9, 3);
   const Picture plain = decode(png(11, 9, pixels));
   EXPECT_EQ(plain.pixels, decode(png(11, 9, pixels, {PNG_COLOR_TYPE_RGB, 8, true})).pixels);
   expect_near(plain, pixels, 0);
 }
 
-TEST_F(Pictures, a_truncated_or_damaged_png_is_an_error) {
+TEST_F(Pictures, ATruncatedOrDamagedPngIsAnError) {
   const std::string whole = png(11, 9, ramp(11, 9, 3));
   for (size_t size = 8; size < whole.size(); ++size) {
     ASSERT_THAT(refused(whole.substr(0, size)), HasSubstr("name: expected a whole PNG")) << size;
@@ -119,7 +119,7 @@ TEST_F(Pictures, a_truncated_or_damaged_png_is_an_error) {
   EXPECT_THAT(refused(damaged), HasSubstr("found at offset"));
 }
 
-TEST_F(Pictures, pnm) {
+TEST_F(Pictures, Pnm) {
   EXPECT_THAT(decode("P5 # grey\n2 1\n# levels\n255\nab").pixels, ElementsAre('a', 'b'));
   EXPECT_THAT(decode(std::string("P6 1 1 15 \x0f\x05\x00", 13)).pixels, ElementsAre(255, 85, 0));
   EXPECT_THAT(refused("P5 2 2 255\nabc"),
@@ -129,7 +129,7 @@ TEST_F(Pictures, pnm) {
   EXPECT_THAT(refused("P6 2"), HasSubstr("expected the width"));
 }
 
-TEST_F(Pictures, that_are_none_say_what_was_found) {
+TEST_F(Pictures, ThatAreNoneSayWhatWasFound) {
   EXPECT_THAT(refused(""), HasSubstr("name: at offset 0 expected a JPEG, PNG"));
   EXPECT_THAT(refused(""), HasSubstr("found an empty file"));
   EXPECT_THAT(refused("GIF89a.."), HasSubstr("found 47 49 46 38 39 61 2e 2e"));
@@ -137,7 +137,7 @@ TEST_F(Pictures, that_are_none_say_what_was_found) {
   EXPECT_THAT(refusal([&] { read_picture(directory_); }), HasSubstr("expected a file"));
 }
 
-TEST_F(Pictures, with_a_header_of_too_many_pixels_are_refused_without_taking_memory) {
+TEST_F(Pictures, WithAHeaderOfTooManyPixelsAreRefusedWithoutTakingMemory) {
   EXPECT_THAT(refused("P5 60000 60000 255\n"), HasSubstr("found 60000x60000"));
   std::string large = png(1, 1, "abc");
   // Width and height stand at offset 16; their checksum is made anew.
@@ -157,7 +157,7 @@ TEST_F(Pictures, with_a_header_of_too_many_pixels_are_refused_without_taking_mem
   EXPECT_THAT(refused(wide), HasSubstr("truncated: expected a JPEG picture of 8000x8000"));
 }
 
-TEST_F(Pictures, jpeg_of_a_single_colour_is_not_taken_for_truncated) {
+TEST_F(Pictures, JpegOfASingleColourIsNotTakenForTruncated) {
   for (const bool progressive : {false, true}) {
     const std::string flat =
         jpeg(2048, 2048, std::string(2048 * 2048, 'x'), {JCS_GRAYSCALE, progressive});
@@ -165,7 +165,7 @@ TEST_F(Pictures, jpeg_of_a_single_colour_is_not_taken_for_truncated) {
   }
 }
 
-TEST_F(Pictures, get_the_channels_that_are_asked_for_in_memory_that_is_kept) {
+TEST_F(Pictures, GetTheChannelsThatAreAskedForInMemoryThatIsKept) {
   std::vector<uint8_t> values;
   int64_t height = 0;
   int64_t width = 0;
@@ -178,7 +178,7 @@ TEST_F(Pictures, get_the_channels_that_are_asked_for_in_memory_that_is_kept) {
   EXPECT_EQ(width, 1);
 }
 
-TEST_F(Pictures, written_as_png_are_read_back) {
+TEST_F(Pictures, WrittenAsPngAreReadBack) {
   for (const unsigned channels : {1U, 3U}) {
     const std::string pixels = ramp(7, 5, channels);
     const Picture picture{5, 7, channels, {pixels.begin(), pixels.end()}};

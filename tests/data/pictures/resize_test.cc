@@ -48,7 +48,7 @@ struct Case {
   Window window;
 };
 
-TEST(Resize, agrees_with_the_definition_in_double) {
+TEST(Resize, AgreesWithTheDefinitionInDouble) {
   ResizeScratch scratch;
   for (const Case& c : {
            Case{32, 32, 3, 8, 8, {0, 0, 32, 32}},
@@ -73,7 +73,7 @@ TEST(Resize, agrees_with_the_definition_in_double) {
   }
 }
 
-TEST(Resize, to_the_same_size_changes_nothing) {
+TEST(Resize, ToTheSameSizeChangesNothing) {
   ResizeScratch scratch;
   const auto src = noise(31 * 17 * 3, 1);
   std::vector<uint8_t> dst(src.size());
@@ -84,7 +84,7 @@ TEST(Resize, to_the_same_size_changes_nothing) {
   for (size_t x = 0; x < 30; ++x) EXPECT_EQ(dst[x], src[(4 * 17 + 2) * 3 + x]);
 }
 
-TEST(Resize, keeps_one_colour_exactly) {
+TEST(Resize, KeepsOneColourExactly) {
   ResizeScratch scratch;
   for (const int value : {0, 1, 127, 254, 255}) {
     const std::vector<uint8_t> src(97 * 301, static_cast<uint8_t>(value));
@@ -94,7 +94,7 @@ TEST(Resize, keeps_one_colour_exactly) {
   }
 }
 
-TEST(Resize, refuses_a_window_outside_the_picture) {
+TEST(Resize, RefusesAWindowOutsideThePicture) {
   ResizeScratch scratch;
   const std::vector<uint8_t> src(100);
   std::vector<uint8_t> dst(4);
@@ -103,7 +103,7 @@ TEST(Resize, refuses_a_window_outside_the_picture) {
   }
 }
 
-TEST(FitWindow, is_the_middle_at_seven_eighths) {
+TEST(FitWindow, IsTheMiddleAtSevenEighths) {
   // 256 wide at 320x256, of which 224x224 are left.
   const Window window = fit_window(Fit::centre, 320, 256, 224, 224);
   EXPECT_DOUBLE_EQ(window.top, 48);
@@ -125,7 +125,7 @@ std::unique_ptr<Dataset> pictures(DType dtype) {
   return std::make_unique<Table>(info, noise(bytes, 3), std::vector<int32_t>{1, 0});
 }
 
-TEST(Resized, has_samples_of_the_wanted_size) {
+TEST(Resized, HasSamplesOfTheWantedSize) {
   const Resized set(pictures(DType::u8), 4, 6, Fit::exact);
   EXPECT_EQ(set.info().shape(), Shape({3, 4, 6}));
   Scratch scratch;
@@ -143,7 +143,7 @@ TEST(Resized, has_samples_of_the_wanted_size) {
   EXPECT_TRUE(std::equal(expected.begin(), expected.end(), sample.bytes()));
 }
 
-TEST(Resized, refuses_what_is_no_picture) {
+TEST(Resized, RefusesWhatIsNoPicture) {
   EXPECT_THROW(Resized(pictures(DType::f32), 4, 4), RequestError);
 }
 

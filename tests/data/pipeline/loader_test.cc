@@ -210,8 +210,7 @@ TEST_F(LoaderTest, PreparesSoManyBatchesAheadAndNoMore) {
 }
 
 TEST_F(LoaderTest, DoesNotWaitForAThreadThatGetsNoCore) {
-  const int threads = thread_count();
-  set_thread_count(1);  // so that whoever helps is this thread
+  const ThreadScope one(1);  // so that whoever helps is this thread
   const Delivered expected = deliver({.batch = 10, .training = false, .prefetch = 0}, 30);
   Troubled data;
   data.slow = 25;
@@ -225,7 +224,6 @@ TEST_F(LoaderTest, DoesNotWaitForAThreadThatGetsNoCore) {
   EXPECT_EQ(all.images, expected.images);  // of more batches than there are slots
   data.let_go = true;
   data.let_go.notify_all();
-  set_thread_count(threads);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ std::vector<int64_t> order(int64_t size, uint64_t seed, int64_t epoch) {
   return result;
 }
 
-TEST(Permutation, has_every_sample_once) {
+TEST(Permutation, HasEverySampleOnce) {
   for (const int64_t size : {1, 2, 3, 5, 16, 17, 1000, 60000}) {
     std::vector<int> seen(static_cast<size_t>(size));
     for (const int64_t sample : order(size, 42, 3)) ++seen[static_cast<size_t>(sample)];
@@ -24,14 +24,14 @@ TEST(Permutation, has_every_sample_once) {
   }
 }
 
-TEST(Permutation, depends_on_seed_and_epoch_alone) {
+TEST(Permutation, DependsOnSeedAndEpochAlone) {
   EXPECT_EQ(order(1000, 1, 2), order(1000, 1, 2));
   EXPECT_NE(order(1000, 1, 2), order(1000, 1, 3));
   EXPECT_NE(order(1000, 1, 2), order(1000, 2, 2));
   EXPECT_NE(order(1000, 1, 2), order(1000, 1 + (uint64_t{1} << 32), 2));
 }
 
-TEST(Permutation, mixes) {
+TEST(Permutation, Mixes) {
   // Neighbours end far apart and every place is about equally likely for a sample.
   constexpr int64_t kSize = 100;
   std::vector<int> places(kSize);
@@ -50,7 +50,7 @@ TEST(Permutation, mixes) {
   EXPECT_NEAR(distance / 59999, 20000, 300);
 }
 
-TEST(RandomDataset, samples_depend_on_seed_and_index_alone) {
+TEST(RandomDataset, SamplesDependOnSeedAndIndexAlone) {
   const RandomDataset set(100, {3, 5, 5}, 10, 7);
   const auto values = [&](int64_t index) {
     Scratch scratch;
@@ -61,7 +61,7 @@ TEST(RandomDataset, samples_depend_on_seed_and_index_alone) {
   EXPECT_NE(values(3), values(4));
 }
 
-TEST(RandomDataset, has_mean_zero_variance_one_and_every_class) {
+TEST(RandomDataset, HasMeanZeroVarianceOneAndEveryClass) {
   const RandomDataset set(1000, {1, 8, 8}, 4, 7);
   std::vector<float> images;
   std::vector<int32_t> labels;

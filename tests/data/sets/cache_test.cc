@@ -50,7 +50,7 @@ class Cache : public TemporaryDirectory, public testing::WithParamInterface<Cach
   }
 };
 
-TEST_P(Cache, makes_every_sample_once_and_gives_it_back_unchanged) {
+TEST_P(Cache, MakesEverySampleOnceAndGivesItBackUnchanged) {
   auto made = std::make_unique<Made>(100);
   const Made& counts = *made;
   const Cached cached(std::move(made), GetParam(), directory_);
@@ -63,7 +63,7 @@ TEST_P(Cache, makes_every_sample_once_and_gives_it_back_unchanged) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }
 
-TEST_P(Cache, may_be_read_by_threads_at_once) {
+TEST_P(Cache, MayBeReadByThreadsAtOnce) {
   auto made = std::make_unique<Made>(500);
   const Made& counts = *made;
   const Cached cached(std::move(made), GetParam(), directory_);
@@ -81,7 +81,7 @@ TEST_P(Cache, may_be_read_by_threads_at_once) {
   EXPECT_EQ(before, std::vector<int>(counts.counts.begin(), counts.counts.end()));
 }
 
-TEST_P(Cache, does_not_keep_what_failed) {
+TEST_P(Cache, DoesNotKeepWhatFailed) {
   auto owned = std::make_unique<Made>(3);
   Made& made = *owned;
   const Cached cached(std::move(owned), GetParam(), directory_);
@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(Places, Cache, testing::Values(CachePlace::memory, Cach
 
 class DiskCache : public TemporaryDirectory {};
 
-TEST_F(DiskCache, that_does_not_fit_is_refused_at_once) {
+TEST_F(DiskCache, ThatDoesNotFitIsRefusedAtOnce) {
   const FileLimit full(1 << 20);
   EXPECT_THAT(refusal<RunError>(
                   [&] { Cached(std::make_unique<Made>(10'000), CachePlace::disk, directory_); }),
@@ -109,20 +109,20 @@ TEST_F(DiskCache, that_does_not_fit_is_refused_at_once) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }
 
-TEST_F(DiskCache, in_no_directory_is_refused) {
+TEST_F(DiskCache, InNoDirectoryIsRefused) {
   const std::string text = refusal<RunError>(
       [&] { Cached(std::make_unique<Made>(10), CachePlace::disk, directory_ / "none"); });
   EXPECT_THAT(text, HasSubstr("No such file"));
   EXPECT_THAT(text, HasSubstr("none"));
 }
 
-TEST(ChooseCache, leaves_half_of_the_memory) {
+TEST(ChooseCache, LeavesHalfOfTheMemory) {
   EXPECT_EQ(choose_cache(50, 100), CachePlace::memory);
   EXPECT_EQ(choose_cache(51, 100), CachePlace::disk);
   EXPECT_EQ(choose_cache(1, 0), CachePlace::disk);
 }
 
-TEST(CacheBytes, count_whole_lines) {
+TEST(CacheBytes, CountWholeLines) {
   EXPECT_EQ(cache_bytes(Made(10).info()), 10 * 192);  // 35 floats are 140 bytes
 }
 

@@ -37,7 +37,7 @@ std::vector<std::unique_ptr<Dataset>> parts(std::unique_ptr<Dataset> a, std::uni
   return result;
 }
 
-TEST(Interleave, takes_turns_until_the_shorter_ones_are_used_up) {
+TEST(Interleave, TakesTurnsUntilTheShorterOnesAreUsedUp) {
   const auto set = interleave(parts(part(10, 2), part(20, 4), part(30, 0), part(40, 3)));
   ASSERT_EQ(set->size(), 9);
   Scratch scratch;
@@ -51,14 +51,14 @@ TEST(Interleave, takes_turns_until_the_shorter_ones_are_used_up) {
   EXPECT_EQ(seen, (std::vector<int>{10, 20, 40, 11, 21, 41, 22, 42, 23}));
 }
 
-TEST(Interleave, of_one_is_that_one) {
+TEST(Interleave, OfOneIsThatOne) {
   std::vector<std::unique_ptr<Dataset>> one;
   one.push_back(part(1, 3));
   const Dataset* before = one.front().get();
   EXPECT_EQ(interleave(std::move(one)).get(), before);
 }
 
-TEST(Interleave, refuses_what_does_not_belong_together_and_names_both) {
+TEST(Interleave, RefusesWhatDoesNotBelongTogetherAndNamesBoth) {
   const auto refusal = [](DatasetInfo other) {
     other.name = "second";
     try {

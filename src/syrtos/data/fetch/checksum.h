@@ -20,7 +20,7 @@ class Checksum {
   Checksum& operator=(const Checksum&) = delete;
 
   void add(const void* data, size_t bytes);
-  /// In hexadecimal; nothing can be added afterwards.
+  /// The checksum in hexadecimal; nothing can be added afterwards.
   std::string finish();
 
  private:
@@ -33,7 +33,7 @@ class Checksum {
 /// then and ends the work when it returns false (RunError).
 std::string contents_sha256(const Dataset& dataset, const std::function<bool(int64_t)>& done);
 
-/// Of a whole file; the MD5 sums that data sets are published with. Throws RequestError.
+/// The MD5 sum of a whole file, which data sets are published with. Throws RequestError.
 std::string file_md5(const std::filesystem::path& file);
 
 }  // namespace syrtos::data

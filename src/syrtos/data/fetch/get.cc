@@ -6,6 +6,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
+#include "syrtos/base/log.h"
 #include "syrtos/data/fetch/checksum.h"
 #include "syrtos/data/fetch/fetch.h"
 #include "syrtos/data/files/workplace.h"
@@ -71,7 +72,7 @@ void verify_contents(const Dataset& found, const std::string& expected, const ch
   }
 }
 
-// For a set of which only the sums of its files are known.
+// Verifies a set of which only the sums of its files are known.
 void verify_published(const KnownSet& known, const fs::path& path, Observer& observer) {
   observer.stage("verifying the files");
   size_t verified = 0;
@@ -151,6 +152,7 @@ Opened open_from_sources(const KnownSet& known, const FetchPlaces& places, Obser
   std::string reasons;
   for (size_t k = 0; k < known.sources.size(); ++k) {
     const Source& source = known.sources[k];
+    log_info("data {}: trying {}", known.name, source.to_string());
     // Files of the same name from different sources are not mixed.
     const fs::path downloads = places.downloads / std::to_string(k);
     bool arrived = false;
@@ -161,6 +163,7 @@ Opened open_from_sources(const KnownSet& known, const FetchPlaces& places, Obser
     } catch (const Error& error) {
       stop_if_asked(should_stop);
       const std::string reason = without_source(error.what(), source);
+      log_info("data {}: {} cannot deliver: {}", known.name, source.to_string(), reason);
       observer.failed(source.to_string(), reason);
       reasons += fmt::format("\n  {}: {}", source.to_string(), reason);
       // What turned out wrong must not be taken for good next time; what has arrived of a download
@@ -194,7 +197,7 @@ GetResult get(const std::string& name, const GetOptions& options, Observer& obse
   const KnownSet& known = known_set(name);
   const fs::path place = options.directory / known.name;
   std::error_code none;
-  // In this order: a set that another process puts there meanwhile is complete.
+  // The order counts: a set that another process puts there meanwhile is complete.
   if (!options.force && fs::exists(place, none) && !fs::is_empty(place, none)) {
     if (is_here(known, place)) return {.path = place, .was_there = true};
     check_replaceable(place);
@@ -218,6 +221,7 @@ GetResult get(const std::string& name, const GetOptions& options, Observer& obse
   } else {
     opened = {open_verified(known, options.from, observer, should_stop), options.from};
   }
+  log_info("data {}: storing it in {}", known.name, place.string());
   store(opened.splits, place, opened.source, observer, should_stop);
   if (downloads) downloads->clear();
   return {.path = place, .source = opened.source};

@@ -22,8 +22,8 @@ struct GetResult {
   std::string source = {};  ///< where it came from this time
 };
 
-/// Whether the directory has the data set, with the counts it must have. Quick: values are not
-/// read.
+/// Whether the directory has the data set, with the counts it must have. This is quick: values are
+/// not read.
 bool is_here(const KnownSet& known, const std::filesystem::path& directory);
 
 /// Fetches a data set of the catalogue and stores it as DIRECTORY/NAME/{train,test}.pack. Sources

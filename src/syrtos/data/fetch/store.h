@@ -8,7 +8,7 @@
 
 namespace syrtos::data {
 
-/// Hears how long work goes, on the calling thread.
+/// Is told how far work has come, on the calling thread.
 class Observer {
  public:
   virtual ~Observer() = default;

@@ -42,7 +42,7 @@ class Stream {
     return got;
   }
   const std::string& error() const { return error_; }
-  /// In the compressed file.
+  /// The offset that was reached in the compressed file.
   int64_t offset() const { return gzoffset(handle_.get()); }
 
  private:

@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <mutex>
 
 #include "syrtos/base/error.h"
 
@@ -34,6 +33,7 @@ std::array<Slot, kSlots> slots;
 
 struct sigaction previous;
 uintptr_t page_bytes = 4096;
+std::atomic<int> guards{0};
 
 Slot* slot_of(uintptr_t address) {
   for (Slot& slot : slots) {
@@ -77,17 +77,7 @@ void on_bus_error(int signal, siginfo_t* info, void* context) {
   errno = saved;
 }
 
-void install_handler() {
-  page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  sigaction(SIGBUS, nullptr, &previous);
-  struct sigaction ours {};
-  ours.sa_sigaction = on_bus_error;
-  ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
-  sigemptyset(&ours.sa_mask);
-  sigaction(SIGBUS, &ours, nullptr);
-}
-
-/// kSlots when all are taken.
+/// Returns the number of a free slot that is now taken, or kSlots when there is none.
 size_t take_slot() {
   for (size_t i = 0; i < kSlots; ++i) {
     uintptr_t expected = kFree;
@@ -98,9 +88,22 @@ size_t take_slot() {
 
 }  // namespace
 
+CutFileGuard::CutFileGuard() {
+  if (guards++ > 0) return;
+  page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  sigaction(SIGBUS, nullptr, &previous);
+  struct sigaction ours {};
+  ours.sa_sigaction = on_bus_error;
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+  sigemptyset(&ours.sa_mask);
+  sigaction(SIGBUS, &ours, nullptr);
+}
+
+CutFileGuard::~CutFileGuard() {
+  if (--guards == 0) sigaction(SIGBUS, &previous, nullptr);
+}
+
 MappedFile::MappedFile(std::filesystem::path file) : file_(std::move(file)) {
-  static std::once_flag installed;
-  std::call_once(installed, install_handler);
   // Without O_NONBLOCK a pipe would make us wait for its writer.
   descriptor_ = open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) fail_request("cannot open {}: {}", file_.string(), std::strerror(errno));
@@ -158,6 +161,10 @@ void MappedFile::check() const {
         "it was mapped or its disk fails; restore the file and start again",
         file_.string(), size_, now);
   }
+}
+
+void MappedFile::check_before_use() const {
+  if (guards.load(std::memory_order_relaxed) == 0) check();
 }
 
 }  // namespace syrtos::data

@@ -7,10 +7,23 @@
 
 namespace syrtos::data {
 
-/// A file as read-only memory. It may be renamed over or removed meanwhile. When it is cut, the
-/// bytes that are gone read as zeros instead of ending the process with SIGBUS, and check() says
-/// so: call it after the bytes were used and before anything that was made of them counts.
-/// Thread-safe.
+/// While one lives, bytes of a MappedFile that are gone because the file was cut read as zeros
+/// instead of ending the process with SIGBUS, and check() says so. It takes the process's handler
+/// of that signal (what is not about mapped files goes on to the handler of before), so a program
+/// makes one, in main, before it starts threads; a library never does.
+class CutFileGuard {
+ public:
+  CutFileGuard();
+  ~CutFileGuard();
+  CutFileGuard(const CutFileGuard&) = delete;
+  CutFileGuard& operator=(const CutFileGuard&) = delete;
+};
+
+/// A file as read-only memory. It may be renamed over or removed meanwhile. Thread-safe.
+///
+/// It may also be cut. Call check_before_use() before bytes are used: without a CutFileGuard it
+/// refuses a file that has been cut, and only one that is cut in the very moment of use ends the
+/// process. Call check() after bytes were used and before anything that was made of them counts.
 class MappedFile {
  public:
   /// Throws RequestError when there is no such file or it is not a regular one.
@@ -26,6 +39,8 @@ class MappedFile {
 
   /// Throws RunError with the file, its size when it was mapped and its size now.
   void check() const;
+  /// The same where no CutFileGuard protects; costs nothing where one does.
+  void check_before_use() const;
 
  private:
   void release();

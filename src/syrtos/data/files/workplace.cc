@@ -24,7 +24,7 @@ constexpr const char* kLockSuffix = ".lock";
 enum class Lock { held, taken, impossible };
 
 // Locks an open file without waiting, and makes sure that it still is the one with this name: who
-// removes such a file holds its lock. Impossible: see errno.
+// removes such a file holds its lock. Returns false, with errno, when that is impossible.
 Lock lock(int descriptor, const fs::path& file) {
   if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
     return errno == EWOULDBLOCK ? Lock::taken : Lock::impossible;

@@ -48,7 +48,7 @@ void PickleReader::build() {
   if (object.kind == Kind::array) build_array(object, state);
 }
 
-// state: version, shape, type, whether in Fortran's order, values.
+// The state is a tuple: version, shape, type, whether it is in Fortran's order, values.
 void PickleReader::build_array(Value& array, const std::vector<uint32_t>& state) {
   require(state.size() == 5 && at(state[2]).kind == Kind::type && at(state[4]).kind == Kind::text,
           "the parts of a NumPy array");

@@ -11,7 +11,7 @@ namespace syrtos::data {
 
 namespace {
 
-// CIFAR-100 needs about 200,000.
+// A file of CIFAR-100 needs about 200,000 values.
 constexpr size_t kMostValues = size_t{1} << 21;
 
 }  // namespace

@@ -26,12 +26,12 @@ class PickleReader {
   [[noreturn]] void fail(const std::string& expected, const std::string& found) const;
   void require(bool condition, const char* expected) const;
 
-  // The file.
+  // These read from the file.
   std::string_view take(size_t n);
   std::string_view line();
   uint64_t little_endian(size_t bytes);
 
-  // The stack: positions in to_.values_.
+  // These work on the stack, which holds positions in to_.values_.
   void push(Value value);
   void push_number(int64_t number) { push({.kind = Kind::number, .number = number}); }
   void push_text(std::string_view text) { push({.kind = Kind::text, .text = text}); }
@@ -41,7 +41,7 @@ class PickleReader {
   std::vector<uint32_t> pop_to_mark();
   std::string_view own(std::string text);
 
-  // Opcodes, in families.
+  // Each of these does what an opcode, or a family of them, asks for.
   void protocol();
   void number_line();
   void long_line();

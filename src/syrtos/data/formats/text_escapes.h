@@ -13,7 +13,8 @@ std::optional<std::string> decode_python_quotes(std::string_view text);
 /// Python's "raw-unicode-escape": Latin-1 with \uNNNN and \UNNNNNNNN. Gives UTF-8.
 std::optional<std::string> decode_raw_unicode(std::string_view text);
 
-/// One byte per character. Nothing when a character is beyond 255 or the text is not UTF-8.
+/// UTF-8 as one byte per character. Nothing when a character is beyond 255 or the text is not
+/// UTF-8.
 std::optional<std::string> utf8_to_latin1(std::string_view text);
 
 }  // namespace syrtos::data

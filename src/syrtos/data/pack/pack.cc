@@ -283,6 +283,7 @@ void Pack::verify(size_t block) const {
 std::span<const uint8_t> Pack::stored(int64_t index) const {
   SYRTOS_CHECK(index >= 0 && index < info_.size, "sample {} of {}", index, info_.size);
   const size_t block = block_of(index);
+  map_.check_before_use();
   verify(block);
   const PackExtent where = extent(index, block);
   return map_.bytes().subspan(where.offset, where.bytes);

@@ -125,7 +125,7 @@ std::unique_ptr<Pack> open_pack(const std::filesystem::path& file,
                                 PictureDecoder decode = decode_into);
 
 /// Packs any data set: pictures as in their files when it has those, values otherwise, which must
-/// be of one size. `progress` hears of samples done now and then, and of the last.
+/// be of one size. `progress` is told the number of samples done now and then, and after the last.
 void write_pack(const Dataset& from, const std::filesystem::path& file,
                 const std::function<void(int64_t done, int64_t of)>& progress = {});
 

@@ -75,7 +75,7 @@ class Decoder {
 
   uint64_t height() const { return state_.image_height; }
   uint64_t width() const { return state_.image_width; }
-  /// Of what decode() writes: 1, 3, or 4 for CMYK.
+  /// How many channels decode() writes: 1, 3, or 4 for CMYK.
   size_t components() const {
     if (state_.out_color_space == JCS_CMYK) return 4;
     return state_.out_color_space == JCS_GRAYSCALE ? 1 : 3;

@@ -33,7 +33,8 @@ Picture read_picture(const std::filesystem::path& file);
 /// Writes a PNG that appears under its name when it is complete. Throws RunError.
 void write_png(const std::filesystem::path& file, const Picture& picture);
 
-/// Whether the name ends as pictures do that we can read, in any case: .jpg, .jpeg, .png, ...
+/// Whether the name ends like those of pictures that can be read (.jpg, .jpeg, .png, ...), in upper
+/// or lower case.
 bool has_picture_name(const std::filesystem::path& file);
 
 /// Refuses what a decoder must not take memory for. Throws RequestError.

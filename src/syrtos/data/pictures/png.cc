@@ -86,7 +86,7 @@ class Decoder {
   png_infop info_ = nullptr;
 };
 
-// The last channel is alpha; in place, as the result is shorter.
+// The last channel is alpha. This works in place, since the result is shorter.
 void lay_over_black(std::vector<uint8_t>& pixels, size_t channels) {
   const size_t count = pixels.size() / channels;
   const size_t colours = channels - 1;

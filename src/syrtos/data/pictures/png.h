@@ -8,7 +8,7 @@ namespace syrtos::data {
 /// rounded, alpha is laid over black. Throws RequestError.
 void decode_png(std::span<const uint8_t> bytes, const std::string& name, Picture& picture);
 
-/// Throws RunError with `name`.
+/// Encodes grey or RGB as the bytes of a PNG file. Throws RunError that says `name`.
 std::vector<uint8_t> encode_png(const Picture& picture, const std::string& name);
 
 }  // namespace syrtos::data

@@ -21,7 +21,7 @@ struct ResizeTaps {
   int64_t most = 0;              ///< taps of any pixel
 };
 
-/// Reused from picture to picture: nothing is allocated after the largest.
+/// Memory that is used again from picture to picture: after the largest nothing is allocated.
 struct ResizeScratch {
   ResizeTaps rows;
   ResizeTaps columns;

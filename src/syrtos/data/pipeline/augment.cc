@@ -88,12 +88,12 @@ Philox::Counter draw(const SampleKey& key, uint32_t number, uint32_t purpose) {
                               number, purpose});
 }
 
-/// 0 .. n-1
+/// A random whole number from 0 to n - 1.
 int64_t below(uint32_t word, int64_t n) {
   return static_cast<int64_t>((static_cast<uint64_t>(word) * static_cast<uint64_t>(n)) >> 32);
 }
 
-/// [0, 1)
+/// A random number in [0, 1).
 double unit(uint32_t word) { return word * 0x1p-32; }
 
 bool flipped(Flip flip, const SampleKey& key, uint32_t word) {
@@ -162,7 +162,8 @@ Placement place(const Augment& augment, const SampleKey& key, int64_t height, in
   return placement;
 }
 
-// Random area and proportions; after ten windows that do not fit, the largest square in the middle.
+// The window has a random area and random proportions. After ten that do not fit, it is the largest
+// square in the middle.
 Window place_window(double least, const SampleKey& key, int64_t height, int64_t width) {
   const auto h = static_cast<double>(height);
   const auto w = static_cast<double>(width);

@@ -30,7 +30,7 @@ struct Augment {
   bool empty() const;
 };
 
-/// Throws RequestError that lists what there is.
+/// Understands that form. Throws RequestError that lists what there is.
 Augment parse_augment(std::string_view text);
 std::string to_string(const Augment& augment);
 
@@ -52,7 +52,7 @@ struct SampleKey {
   int64_t sample = 0;
 };
 
-/// `height` and `width` are the result's.
+/// Decides where the values come from: `height` and `width` are those of the result.
 Placement place(const Augment& augment, const SampleKey& key, int64_t height, int64_t width);
 
 /// The part of a picture of that size that a resized crop takes: at least `least` of its area.

@@ -239,7 +239,8 @@ void Loader::finish(Slot& slot) {
   }
 }
 
-// Gives threads that are about to finish their chunk the time to do so. Whether they have.
+// Gives threads that are about to finish their chunk the time to do so, and returns whether they
+// have.
 bool Loader::wait_a_little(const Slot& slot) {
   std::unique_lock lock(mutex_);
   const double chunk_s = (stats_.read_s + stats_.transform_s) /

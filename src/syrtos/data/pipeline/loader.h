@@ -71,11 +71,12 @@ class Loader {
   /// the others; epochs follow each other without end. Blocks; throws RunError when a sample cannot
   /// be read.
   Batch next();
-  /// next() would return so many samples, or throw, at once. For the thread that calls next().
+  /// Whether next() would return so many samples, or throw, at once. To be called by the thread
+  /// that calls next().
   bool ready(int64_t samples);
 
   LoaderStats take_stats();
-  /// Memory of the ring.
+  /// Bytes of memory that the ring takes.
   int64_t bytes() const;
 
  private:
@@ -115,7 +116,7 @@ class Loader {
   void finish(Slot& slot);
   bool wait_a_little(const Slot& slot);
   Slot& rescue(Slot& slot);
-  /// use(chunk, scratch) -> Times for chunks begin .. end - 1, on all threads of the pool.
+  /// Calls use(chunk, scratch) -> Times for chunks begin .. end - 1, on all threads of the pool.
   template <typename Use>
   void for_each_chunk(int64_t begin, int64_t end, const Use& use);
   Times prepare(Slot& slot, int64_t chunk, Scratch& scratch) const;

@@ -20,7 +20,7 @@ enum class Remainder {
 };
 
 const char* to_string(Remainder remainder);
-/// "short", "drop" or "pad". Throws RequestError.
+/// Understands "short", "drop" and "pad". Throws RequestError for anything else.
 Remainder parse_remainder(std::string_view name);
 
 /// What one worker takes in one step: positions first .. first + count - 1 of the epoch's order
@@ -40,7 +40,7 @@ struct Slice {
 /// yet.
 Slice slice_of(int64_t size, int64_t used, int64_t batch, const Shard& shard, Remainder remainder);
 
-/// Steps of an epoch from `used` on.
+/// How many steps an epoch still has after `used` samples.
 int64_t steps_left(int64_t size, int64_t used, int64_t batch, Remainder remainder);
 
 /// The most samples that one of so many workers takes of a batch.

@@ -88,7 +88,7 @@ Transform::Transform(const DatasetInfo& from, const Shape& to, const Normalizati
   }
 }
 
-// The picture as placed, still in bytes; where it lies already if it stays as it is.
+// Returns the picture as placed, still in bytes; it is not copied if it stays as it is.
 const uint8_t* Transform::arrange(const Sample& sample, const Placement& placement,
                                   Scratch& scratch) const {
   if (stays(placement)) return sample.bytes();

@@ -20,9 +20,9 @@ class Transform {
   int64_t elements() const { return height_ * width_ * channels_; }
   size_t bytes() const { return static_cast<size_t>(elements()) * size_of(dtype_); }
 
-  /// For training: varied as the key says.
+  /// Makes the input for training: varied as the key says.
   void apply(const Sample& sample, const SampleKey& key, void* to, Scratch& scratch) const;
-  /// For evaluation: as it is, or mirrored, or moved by some pixels.
+  /// Makes the input for evaluation: as it is, or mirrored, or moved by some pixels.
   void apply(const Sample& sample, const Placement& placement, void* to, Scratch& scratch) const;
 
  private:

@@ -18,7 +18,8 @@ int64_t bytes_of(const DatasetInfo& info) {
   return info.shape().elements() * static_cast<int64_t>(size_of(info.dtype));
 }
 
-/// A file without a name: whatever happens to us, nothing is left behind. -1 and errno.
+/// Opens a file without a name: whatever happens to us, nothing is left behind. Returns -1, with
+/// errno, when that fails.
 int nameless_file(const std::filesystem::path& directory) {
   const int descriptor = open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return descriptor;
@@ -48,7 +49,8 @@ Cached::Cached(std::unique_ptr<Dataset> of, CachePlace place,
   SYRTOS_CHECK(info_.same_size(), "{}: {}x{}", info_.name, info_.height, info_.width);
   stride_ = static_cast<int64_t>(align_up(static_cast<size_t>(bytes_of(info_))));
   bytes_ = static_cast<size_t>(cache_bytes(info_));
-  // The states first: when they do not fit, nothing is mapped yet that would have to be given back.
+  // The states come first: when they do not fit, nothing is mapped yet that would have to be given
+  // back.
   states_ = std::make_unique<std::atomic<uint8_t>[]>(static_cast<size_t>(info_.size));
   if (bytes_ == 0) return;
   if (place == CachePlace::disk) {

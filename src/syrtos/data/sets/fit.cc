@@ -4,6 +4,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
+#include "syrtos/base/log.h"
 #include "syrtos/data/sets/cache.h"
 #include "syrtos/data/sets/resized.h"
 
@@ -24,13 +25,21 @@ std::unique_ptr<Dataset> fit(std::unique_ptr<Dataset> of, const FitOptions& opti
       fail_request("{}: expected signals of {} values, as the network takes, found {}", info.name,
                    options.width, info.width);
     }
+    log_info("data {}: samples are scaled to {}x{}", info.name, options.height, options.width);
     of = std::make_unique<Resized>(std::move(of), options.height, options.width, fit_of(info));
   }
-  if (options.cache == "none" || (options.cache == "auto" && fits)) return of;
+  if (options.cache == "none" || (options.cache == "auto" && fits)) {
+    log_info("data {}: samples are not kept (--cache {})", of->info().name, options.cache);
+    return of;
+  }
   const CachePlace place = options.cache == "memory" ? CachePlace::memory
                            : options.cache == "disk"
                                ? CachePlace::disk
                                : choose_cache(cache_bytes(of->info()), options.free_memory);
+  log_info("data {}: {} of samples are kept {} (--cache {}, {} of memory are free)",
+           of->info().name, format_bytes(static_cast<double>(cache_bytes(of->info()))),
+           place == CachePlace::disk ? "in " + options.cache_directory.string() : "in memory",
+           options.cache, format_bytes(static_cast<double>(options.free_memory)));
   if (place == CachePlace::disk) {
     if (options.cache_directory.empty()) {
       fail_request(

@@ -8,7 +8,8 @@
 
 namespace syrtos::data {
 
-/// Data of one size is scaled as a whole; of pictures of different sizes it is the middle.
+/// How samples are brought to another size: data of one size is scaled as a whole; of pictures of
+/// different sizes the middle is taken.
 Fit fit_of(const DatasetInfo& info);
 
 struct FitOptions {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "syrtos/base/error.h"
+#include "syrtos/base/log.h"
 
 namespace syrtos::world::tcp {
 
@@ -103,6 +104,7 @@ void Meeting::step_all() {
         slot.socket = it->take();
       } else if (it->outgoing()) {
         seen_[peer] = late ? "it does not answer" : it->why();
+        log_trace("rank {} cannot be reached: {}; trying again", peer, seen_[peer]);
         slot.try_at = now() + kRetryAfter;
       }
     }

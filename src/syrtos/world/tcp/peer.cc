@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "syrtos/base/log.h"
 #include "syrtos/world/tcp/tcp.h"
 
 namespace syrtos::world::tcp {
@@ -237,6 +238,7 @@ void Peer::broken(const std::string& why) {
 
 void Peer::lose(const std::string& why) {
   if (lost()) return;
+  log_info("the connection to rank {} is closed: {}", rank_, why);
   lost_ = why;
   for (size_t slot = 0; slot < offered_.size(); ++slot) {
     ring_->live_out(slot).store(0, std::memory_order_seq_cst);

@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 
+#include "syrtos/base/log.h"
 #include "syrtos/world/tcp/meeting.h"
 #include "syrtos/world/tcp/peer.h"
 
@@ -54,6 +55,9 @@ TcpWorld::TcpWorld(TcpOptions options, Listener listener)
       shared = tcp::SharedMemory::agree(of_peer.front().get(), rank < this->rank(),
                                         options_.connect_timeout);
     }
+    const TcpMember& member = options_.members[static_cast<size_t>(rank)];
+    log_info("connected to rank {} on {} ({} port {}), {}", rank, member.host, member.address,
+             member.port, shared ? "through shared memory" : "by TCP");
     if (shared) ++sharing_;
     peers_.back() = std::make_unique<tcp::Peer>(*this, rank, std::move(of_peer), std::move(shared));
     for (tcp::Connection& connection : peers_.back()->connections()) {
