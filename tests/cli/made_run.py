@@ -170,6 +170,7 @@ def make(directory, workers=4, slow=None, trace=False, **job):
     if slow is not None:
         for part in ("forward", "backward", "update"):
             steps[slow][part] *= 1.22
+    write(directory, "run.json", '{"format": 1, "program": "syrtos 0.1.0", "made": 1e9}')
     write(directory, "job.toml", job_text(workers, **job))
     write(directory, "metrics.jsonl", "".join(epoch_line(e, workers) for e in (1, 2, 3)))
     write(directory, "steps.csv", steps_text(steps))

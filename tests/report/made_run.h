@@ -53,6 +53,7 @@ class MadeRun {
   }
 
   void write_job() const {
+    write("run.json", "{\"format\": 1, \"program\": \"syrtos 0.1.0\", \"made\": 1e9}\n");
     write("job.toml",
           fmt::format("network = \"alexnet\"\nbatch = 32\nepochs = 2\nprecision = "
                       "\"f32\"\n[data]\nname = \"cifar10\"\n[distribute]\nworkers = {}\n"

@@ -50,19 +50,28 @@ TEST(StepDivision, is_the_same_after_json) {
   EXPECT_EQ(to_json(division)["hidden_network"], 1.5);
 }
 
-TEST(StepDivision, refuses_json_that_is_not_exactly_one) {
+TEST(StepDivision, PartsThatAreNotNamedTookNoTime) {
+  StepDivision division;
+  division[Part::forward] = 2;
+  division[Part::evaluate] = 3;
+  EXPECT_EQ(division_from_json(json::parse(R"({"forward": 2, "evaluate": 3})")), division);
+  EXPECT_EQ(division.training(), 2);
+  division[Part::update] = -1e-9;  // a difference of times
+  EXPECT_EQ(to_json(division)["update"], 0);
+}
+
+TEST(StepDivision, refuses_json_that_is_not_one) {
   const json good = to_json(sample_division(1));
   const auto with = [&](const char* key, json value) {
     json changed = good;
     changed[key] = std::move(value);
     return changed;
   };
-  json less = good;
-  less.erase("wait");
-  json renamed = less;
+  json renamed = good;
+  renamed.erase("wait");
   renamed["weight"] = 1;
   for (const json& bad : {with("load", -1), with("load", "1"), with("load", nullptr),
-                          with("more", 1), less, renamed, json::array(), json(3)}) {
+                          with("more", 1), renamed, json::array(), json(3)}) {
     EXPECT_THROW(division_from_json(bad), RequestError) << bad;
   }
 }

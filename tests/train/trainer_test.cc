@@ -314,7 +314,7 @@ TEST_F(Training, evaluation_counts_the_last_short_batch_once) {
   train(small_job("a"));
   std::vector<Evaluation> results;
   for (const int64_t batch : {1, 3, 8, 20}) {  // of 8 samples
-    CheckpointReader checkpoint(find_checkpoint(directory_ / "a"));
+    CheckpointReader checkpoint(run::find_checkpoint(directory_ / "a"));
     const nn::Network network = nn::find_network(describe(checkpoint).network);
     PredictorOptions options;
     options.batch = batch;

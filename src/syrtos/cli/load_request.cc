@@ -2,7 +2,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/nn/zoo/zoo.h"
-#include "syrtos/train/run_directory.h"
+#include "syrtos/run/directory.h"
 
 namespace syrtos::cli {
 
@@ -18,7 +18,7 @@ train::Predictor load(const LoadRequest& request, const Context& context) {
       .threads = threads,
       .batch = request.batch,
       .views = train::parse_views(request.views)};
-  train::CheckpointReader checkpoint(train::find_checkpoint(request.checkpoint));
+  train::CheckpointReader checkpoint(run::find_checkpoint(request.checkpoint));
   const nn::Network network = nn::find_network(train::describe(checkpoint).network);
   return {network, checkpoint, options, context.environment.cache_home};
 }

@@ -4,21 +4,18 @@
 #include <cstdio>
 #include <string>
 
-#include "syrtos/cli/progress_file.h"
+#include "syrtos/train/progress_text.h"
 #include "syrtos/train/trainer.h"
 
 namespace syrtos::cli {
 
 /// Prints how a training goes: on a terminal one line that is redrawn (bar, loss, speed, time
-/// left), otherwise a plain line for each epoch. Whoever watches the run finds it in its directory.
+/// left), otherwise a plain line for each epoch.
 class Progress : public train::TrainObserver {
  public:
   /// `out` is not owned. `columns`: of the terminal that it ends on although it is none itself.
   Progress(std::FILE* out, bool colour, int columns = 0);
-  ~Progress() override {
-    clear();
-    file_.end();
-  }
+  ~Progress() override { clear(); }
 
   void started(const train::StartInfo& info) override;
   void step(const train::StepInfo& info) override;
@@ -28,8 +25,7 @@ class Progress : public train::TrainObserver {
 
  private:
   using Clock = std::chrono::steady_clock;
-  std::string strong(const std::string& text) const;
-  void say(const std::string& line);
+  train::Emphasis strong() const;
 
   std::FILE* out_;
   int columns_;
@@ -40,7 +36,6 @@ class Progress : public train::TrainObserver {
   int64_t first_step_ = 0;
   Clock::time_point start_;
   Clock::time_point last_drawn_;
-  ProgressFile file_;
 };
 
 /// A bar of `width` cells, filled to the eighth of a cell: "████▌     ".

@@ -14,6 +14,7 @@
 
 namespace syrtos::cli {
 
+using trace::Part;
 using train::Outcome;
 
 namespace {
@@ -24,7 +25,7 @@ bool may_change(const train::JobField& field) {
          field.key.starts_with("distribute.") || field.key.starts_with("measure.");
 }
 
-nlohmann::json to_json(const Outcome& outcome, const train::RunDirectory& directory) {
+nlohmann::json to_json(const Outcome& outcome, const run::Directory& directory) {
   nlohmann::json epochs = nlohmann::json::array();
   for (const train::EpochMetrics& metrics : outcome.epochs) epochs.push_back(to_json(metrics));
   const char* end = outcome.end == Outcome::End::complete        ? "complete"
@@ -106,12 +107,12 @@ bool TrainRequest::sets(std::string_view key) const {
 train::Job read_job(const TrainRequest& request) {
   train::Job job;
   if (!request.resume.empty()) {
-    const auto run = train::RunDirectory::open(request.resume);
+    const auto run = run::Directory::open_to_resume(request.resume);
     if (!request.job_file.empty()) {
       fail_request("--resume goes on with the job of {}: leave {} out", request.resume,
                    request.job_file);
     }
-    train::read_job_file(job, run.job_file());
+    train::read_job_file(job, run.file(run::File::job));
     // Chosen for the exchange that it was then.
     if (request.sets("distribute.exchange") || request.sets("distribute.sync")) job.update = "auto";
   } else if (!request.job_file.empty()) {
@@ -152,8 +153,7 @@ std::string resume_command(const std::filesystem::path& run, const TrainRequest&
   return command;
 }
 
-int report(const Outcome& outcome, const train::RunDirectory& directory,
-           const TrainRequest& request) {
+int report(const Outcome& outcome, const run::Directory& directory, const TrainRequest& request) {
   const bool interrupted = outcome.end == Outcome::End::interrupted;
   if (request.json) {
     nlohmann::json text = to_json(outcome, directory);
@@ -173,19 +173,19 @@ int report(const Outcome& outcome, const train::RunDirectory& directory,
     return kExitFailed;
   }
   const train::EpochMetrics& last = outcome.epochs.back();
-  train::PartSeconds parts;
+  trace::StepDivision parts;
   for (const train::EpochMetrics& epoch : outcome.epochs) parts += epoch.seconds;
-  const double all = parts.all();
+  const auto percent = [&](Part part) { return 100 * parts[part] / parts.sum(); };
   const bool several = !last.workers.empty();
   fmt::print(
       "time{}: load {:.1f} %, forward {:.1f} %, backward {:.1f} %, update {:.1f} %, {}evaluation "
       "{:.1f} %, checkpoints {:.1f} %, other {:.1f} %\n",
-      several ? " of rank 0" : "", 100 * parts.load / all, 100 * parts.forward / all,
-      100 * parts.backward / all, 100 * parts.update / all,
-      several ? fmt::format("network {:.1f} %, waiting {:.1f} %, ", 100 * parts.network / all,
-                            100 * parts.wait / all)
+      several ? " of rank 0" : "", percent(Part::load), percent(Part::forward),
+      percent(Part::backward), percent(Part::update),
+      several ? fmt::format("network {:.1f} %, waiting {:.1f} %, ", percent(Part::network),
+                            percent(Part::wait))
               : "",
-      100 * parts.evaluate / all, 100 * parts.checkpoint / all, 100 * parts.other / all);
+      percent(Part::evaluate), percent(Part::checkpoint), percent(Part::other));
   print_staleness(outcome);
   if (request.planned_step > 0) {
     fmt::print("{}\n", to_text(plan_truth(outcome, request.planned_step)));

@@ -16,6 +16,7 @@
 #include "syrtos/cli/train_request.h"
 #include "syrtos/launch/launch.h"
 #include "syrtos/launch/membership.h"
+#include "syrtos/run/progress.h"
 #include "syrtos/strategy/compute_times.h"
 #include "syrtos/train/server_work.h"
 #include "syrtos/world/mpi/mpi_world.h"
@@ -154,12 +155,11 @@ std::string chosen_launcher(const TrainRequest& request) {
 
 /// What can be done after a run has failed; empty: nothing is there to go on with.
 std::string resume_hint(const fs::path& run, const TrainRequest& request) {
-  std::error_code ignored;
-  if (!fs::exists(run / "job.toml", ignored)) return {};
-  const fs::path last = run / "last.ckpt";
+  const auto directory = run::Directory::at(run);
+  if (!directory.has(run::File::job)) return {};
   return fmt::format("{}; go on with:\n  {}\n",
-                     fs::exists(last, ignored)
-                         ? fmt::format("the last checkpoint is {}", last.string())
+                     directory.has(run::File::last_checkpoint)
+                         ? fmt::format("the last checkpoint is {}", directory.last().string())
                          : "no checkpoint was written yet (see --checkpoint-every)",
                      resume_command(run, request));
 }
@@ -197,7 +197,8 @@ int launch_training(const TrainRequest& request, train::Job job, const Context& 
   }
   options.placements = launch::place(team.workers, team.servers, options.hosts);
   const bool is_new = request.resume.empty();
-  const fs::path run = is_new ? train::RunDirectory::reserve(job) : fs::path(request.resume);
+  const fs::path run =
+      is_new ? run::Directory::reserve(job.run, job.network) : fs::path(request.resume);
   options.command = rank_command(context, is_new ? run.string() : "");
   options.command.insert(options.command.end(), {"--workers", std::to_string(job.workers)});
   options.tolerate_lost_workers = resolved.strategy.tolerates_losses();
@@ -205,13 +206,12 @@ int launch_training(const TrainRequest& request, train::Job job, const Context& 
   options.should_stop = context.interrupted;
   const auto page = show_page(request, run);
   const launch::LaunchEnd end = launch::launch(options);
-  std::error_code ignored;
-  if (is_new && fs::is_empty(run, ignored)) fs::remove(run, ignored);
+  if (is_new) run::Directory::at(run).remove_if_unused();
   for (const world::Rank rank : end.lost) {
     fmt::print(stderr, "the run went on without rank {}, which was lost\n", rank);
   }
   if (!end.failure.empty()) {
-    note_failure(run, end.failure);
+    run::note_failure(run::Directory::at(run), end.failure);
     fmt::print(stderr, "error: {}\n{}", end.failure,
                end.code == kExitFailed ? resume_hint(run, request) : "");
   }

@@ -7,6 +7,7 @@
 
 #include "syrtos/cli/command.h"
 #include "syrtos/report/live_page.h"
+#include "syrtos/run/directory.h"
 #include "syrtos/train/job.h"
 #include "syrtos/train/trainer.h"
 
@@ -66,7 +67,7 @@ void check_page(const TrainRequest& request);
 std::string resume_command(const std::filesystem::path& run, const TrainRequest& request);
 
 /// Prints how it ended; returns the exit code.
-int report(const train::Outcome& outcome, const train::RunDirectory& directory,
+int report(const train::Outcome& outcome, const run::Directory& directory,
            const TrainRequest& request);
 
 /// Starts the ranks of a distributed run and stays until all have ended.

@@ -238,8 +238,8 @@ Explanation explain(const Run& run, const ExplainOptions& options) {
   }
   explanation.path = path_of(explanation) + parts_of(run);
   explanation.certainty = certainty_of(run);
-  for (const RunLost& lost : run.lost) {
-    explanation.lost.push_back(clean_text(lost.text() + "; the run went on without it"));
+  for (const run::LostWorker& lost : run.lost) {
+    explanation.lost.push_back(clean_text(lost_text(lost) + "; the run went on without it"));
   }
   if (explanation.ranks.empty()) {
     explanation.notes.push_back("nothing says where the time went: no step has been recorded yet");

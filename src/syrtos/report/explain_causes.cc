@@ -40,10 +40,10 @@ double median_of_others(const std::vector<RankTime>& ranks, int without, Value v
 struct HostMeans {
   double process_cpu = NAN, busy = NAN, running = NAN, iowait = NAN;
 };
-HostMeans means_of(const RunHost& host) {
+HostMeans means_of(const std::vector<trace::HostSample>& samples) {
   HostMeans means;
   double seconds = 0, cpu = 0, busy = 0, running = 0, iowait = 0;
-  for (const trace::HostSample& sample : host.samples) {
+  for (const trace::HostSample& sample : samples) {
     if (!std::isfinite(sample.seconds) || !std::isfinite(sample.process_cpu) ||
         !std::isfinite(sample.user) || !std::isfinite(sample.running)) {
       continue;
@@ -105,8 +105,8 @@ class Finder {
   }
 
   HostMeans host_means(const std::string& name) const {
-    for (const RunHost& host : run_.hosts) {
-      if (host.name == name || (name.empty() && run_.hosts.size() == 1)) return means_of(host);
+    for (const auto& [host, samples] : run_.hosts) {
+      if (host == name || (name.empty() && run_.hosts.size() == 1)) return means_of(samples);
     }
     return {};
   }
@@ -115,9 +115,9 @@ class Finder {
   std::string why_slow(const RankTime& slow) const {
     const HostMeans own = host_means(slow.host);
     std::vector<double> cpu, running;
-    for (const RunHost& host : run_.hosts) {
-      if (host.name == slow.host) continue;
-      const HostMeans means = means_of(host);
+    for (const auto& [host, samples] : run_.hosts) {
+      if (host == slow.host) continue;
+      const HostMeans means = means_of(samples);
       if (std::isfinite(means.process_cpu)) {
         cpu.push_back(means.process_cpu);
         running.push_back(means.running);
@@ -266,10 +266,11 @@ class Finder {
       return;
     }
     if (run_.exchange && run_.exchange->messages > 0 && run_.exchange->bytes_sent > 0) {
-      const double messages = run_.exchange->messages /
+      const auto sent = static_cast<double>(run_.exchange->messages);
+      const double messages = sent /
                               static_cast<double>(std::max<int64_t>(1, ranks_.front().steps)) /
                               static_cast<double>(run_.job.workers);
-      const double each = run_.exchange->bytes_sent / run_.exchange->messages;
+      const double each = static_cast<double>(run_.exchange->bytes_sent) / sent;
       if (each < kSmallMessage && messages * kLatency > 0.3 * seconds) {
         add(CauseKind::latency, seconds,
             fmt::format("{:.0f} messages of {} from each worker in a step: their latency, not the "

@@ -158,7 +158,8 @@ Comparison compare(const Run& a, const Explanation& of_a, const Run& b, const Ex
   } else {
     result.notes.push_back(a.job.network != b.job.network
                                ? "operators are not compared: the networks differ"
-                               : "operators are not compared: not both runs have operators.json");
+                               : fmt::format("operators are not compared: not both runs have {}",
+                                             run::name_of(run::File::operators)));
   }
   for (const std::string& note : of_a.notes) result.notes.push_back("A: " + note);
   for (const std::string& note : of_b.notes) result.notes.push_back("B: " + note);

@@ -19,12 +19,14 @@ json to_json(const RankTime& rank) {
           {"step", trace::to_json(rank.step)}};
 }
 
-json to_json(const RunEpoch& epoch) {
+json epoch_json(const EpochMetrics& epoch) {
   json text = {{"epoch", epoch.epoch},           {"step", epoch.step},
                {"train_loss", epoch.train_loss}, {"train_accuracy", epoch.train_accuracy},
                {"lr", epoch.learning_rate},      {"images_per_s", epoch.images_per_s}};
-  if (epoch.test_loss) text["test_loss"] = *epoch.test_loss;
-  if (epoch.test_accuracy) text["test_accuracy"] = *epoch.test_accuracy;
+  if (epoch.evaluated) {
+    text["test_loss"] = epoch.test_loss;
+    text["test_accuracy"] = epoch.test_accuracy;
+  }
   return text;
 }
 
@@ -89,8 +91,8 @@ json explain_json(const Run& run, const Explanation& explanation) {
                               {"speed_up", advice.speed_up},
                               {"simulated", advice.simulated}});
   }
-  for (const RunEpoch& epoch : run.epochs) text["epochs"].push_back(to_json(epoch));
-  for (const RunPart& part : run.parts) {
+  for (const EpochMetrics& epoch : run.epochs) text["epochs"].push_back(epoch_json(epoch));
+  for (const run::TrainedPart& part : run.parts) {
     text["parts"].push_back({{"first_step", part.first_step},
                              {"last_step", part.last_step},
                              {"workers", part.workers},

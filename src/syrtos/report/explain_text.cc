@@ -97,10 +97,11 @@ class Writer {
     if (run_.job.replayed) {
       line += "; computing was replayed";
     } else if (!run_.epochs.empty()) {
-      const RunEpoch& last = run_.epochs.back();
+      const EpochMetrics& last = run_.epochs.back();
       line += fmt::format("; loss {:.4g}", last.train_loss);
-      if (last.test_accuracy)
-        line += fmt::format(", test accuracy {:.2f} %", 100 * *last.test_accuracy);
+      if (last.evaluated) {
+        line += fmt::format(", test accuracy {:.2f} %", 100 * last.test_accuracy);
+      }
     }
     text_ += line + "\n";
     for (const std::string& lost : explanation_.lost) paragraph(lost + ".", "", "");

@@ -63,10 +63,10 @@ json points_json(const Run& run) {
   const size_t wide = (run.points.size() + kMostPoints - 1) / kMostPoints;
   json xs = json::array(), loss = json::array(), accuracy = json::array(), speed = json::array();
   for (size_t i = 0; i < run.points.size(); i += wide) {
-    RunPoint mean;
+    CurvePoint mean;
     const size_t end = std::min(run.points.size(), i + wide);
     for (size_t j = i; j < end; ++j) {
-      const RunPoint& point = run.points[j];
+      const CurvePoint& point = run.points[j];
       mean.step = point.step;
       mean.loss += point.loss / static_cast<double>(end - i);
       mean.accuracy += point.accuracy / static_cast<double>(end - i);
@@ -85,8 +85,9 @@ json host_curve(const Run& run, double (*value)(const trace::HostSample&)) {
   std::map<int64_t, std::map<size_t, double>> table;  // second -> host -> value
   json series = json::array();
   const size_t hosts = std::min(run.hosts.size(), kMostCurves);
-  for (size_t i = 0; i < hosts; ++i) {
-    const std::vector<trace::HostSample>& samples = run.hosts[i].samples;
+  for (const auto& [host, samples] : run.hosts) {
+    const size_t i = series.size();
+    if (i == hosts) break;
     const size_t every = std::max<size_t>(1, samples.size() / kMostPoints);
     for (size_t j = 0; j < samples.size(); j += every) {
       const double found = value(samples[j]);
@@ -94,7 +95,7 @@ json host_curve(const Run& run, double (*value)(const trace::HostSample&)) {
         table[(samples[j].time - samples.front().time) / 1'000'000'000][i] = found;
       }
     }
-    series.push_back({{"name", run.hosts[i].name}, {"values", json::array()}});
+    series.push_back({{"name", host}, {"values", json::array()}});
   }
   json xs = json::array();
   for (const auto& [second, values] : table) {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
+#include <cmath>
 
 #include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
@@ -12,10 +12,10 @@
 #include "syrtos/report/html_page.h"
 #include "syrtos/report/run_reader.h"
 #include "syrtos/report/text.h"
+#include "syrtos/run/log.h"
 
 namespace syrtos::report {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 
 namespace {
@@ -23,41 +23,17 @@ namespace {
 constexpr double kQuiet = 20;         // seconds without news that are worth a word
 constexpr int64_t kFewestSteps = 20;  // before that, nothing is said about causes
 constexpr size_t kLogLines = 200;
-constexpr std::streamoff kLogBytes = 32 * 1024;
 
-/// Changes when a file does.
-std::string stamp_of(const fs::path& run) {
-  std::string stamp;
-  for (const char* name :
-       {"job.toml", "metrics.jsonl", "parts.json", "steps.csv", "hosts.json", "operators.json",
-        "exchange.json", "progress.json", "live.json", "curve.csv", "log.txt"}) {
-    std::error_code error;
-    const auto time = fs::last_write_time(run / name, error);
-    if (error) continue;
-    const auto size = fs::file_size(run / name, error);
-    stamp += fmt::format("{}:{}:{};", name, time.time_since_epoch().count(), error ? 0 : size);
-  }
-  return stamp;
-}
-
-/// The last lines of what the run printed.
-json log_of(const fs::path& run) {
+/// The last lines of what the run had to say.
+json log_of(const run::Directory& directory) {
   json lines = json::array();
-  std::ifstream in(run / "log.txt", std::ios::binary);
-  if (!in) return lines;
-  in.seekg(0, std::ios::end);
-  const std::streamoff size = in.tellg();
-  in.seekg(std::max<std::streamoff>(0, size - kLogBytes));
-  std::string line;
-  if (size > kLogBytes) std::getline(in, line);  // begins in its middle
-  std::vector<std::string> all;
-  while (std::getline(in, line)) all.push_back(clean_text(line));
-  const size_t first = all.size() > kLogLines ? all.size() - kLogLines : 0;
-  for (size_t i = first; i < all.size(); ++i) lines.push_back(all[i]);
+  for (const std::string& line : run::read_log(directory, kLogLines)) {
+    lines.push_back(clean_text(line));
+  }
   return lines;
 }
 
-json progress_json(const RunProgress& progress, double images_per_s, int64_t samples_per_step) {
+json progress_json(const run::Progress& progress, double images_per_s, int64_t samples_per_step) {
   json text = {{"step", progress.step},
                {"steps", progress.steps},
                {"epoch", progress.epoch},
@@ -65,7 +41,7 @@ json progress_json(const RunProgress& progress, double images_per_s, int64_t sam
                {"loss", progress.loss},
                {"accuracy", progress.accuracy},
                {"time", progress.time},
-               {"state", progress.state},
+               {"state", run::to_string(progress.state)},
                {"images_per_s", progress.images_per_s}};
   if (images_per_s > 0 && samples_per_step > 0) {
     text["left_seconds"] =
@@ -85,7 +61,7 @@ int64_t steps_of_all(const Explanation& explanation) {
 
 void LiveData::read(double now) {
   const Run run = read_run(run_, {.trace = false});
-  const bool running = run.progress && run.progress->state == "training";
+  const bool running = run.progress && run.progress->state == run::State::training;
   // Simulating takes a moment: only once a run has ended.
   Explanation explanation = explain(run, {.simulate = !running});
   if (running && run.epochs.empty() && steps_of_all(explanation) < kFewestSteps) {
@@ -122,7 +98,7 @@ void LiveData::read(double now) {
     }
   }
   data_["banner"] = std::move(banner);
-  data_["log"] = log_of(run_);
+  data_["log"] = log_of(run::Directory::at(run_));
 }
 
 void LiveData::show_beginning() {
@@ -140,7 +116,7 @@ const json& LiveData::get() {
   looked_ = at;
   const double now = wall_clock();
   // Silence changes the page too, every ten seconds.
-  std::string stamp = stamp_of(run_);
+  std::string stamp = run::Directory::at(run_).stamp();
   if (data_.is_object() && data_.value("running", false)) {
     stamp += fmt::format("{:.0f}", std::floor(now / 10));
   }

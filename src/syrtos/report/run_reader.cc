@@ -4,30 +4,140 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
-#include "syrtos/base/error.h"
-#include "syrtos/report/run_files.h"
+#include "syrtos/report/run_job.h"
+#include "syrtos/run/about.h"
+#include "syrtos/run/live.h"
+#include "syrtos/run/steps.h"
+#include "syrtos/run/trace.h"
 
 namespace syrtos::report {
 
 namespace fs = std::filesystem;
+using run::File;
+using run::name_of;
+using run::TrainedPart;
 
 namespace {
 
-void refuse_what_is_no_run(const Run& run) {
-  std::error_code error;
-  if (!fs::exists(run.path, error)) {
-    fail_request("{}: expected a run directory, found nothing of that name", run.path.string());
+/// The rank of that number, which is added if it is new.
+RunRank& rank_of(Run& run, int number) {
+  for (RunRank& rank : run.ranks) {
+    if (rank.rank == number) return rank;
   }
-  if (!fs::is_directory(run.path, error)) {
-    fail_request("{}: expected a run directory, found a file", run.path.string());
+  run.ranks.push_back({.rank = number});
+  return run.ranks.back();
+}
+
+void sort_ranks(Run& run) {
+  std::sort(run.ranks.begin(), run.ranks.end(),
+            [](const RunRank& a, const RunRank& b) { return a.rank < b.rank; });
+}
+
+void read_parts(Run& run, const run::Directory& directory) {
+  run.parts = run::read_parts(directory, run.notes);
+  if (run.parts.empty()) return;
+  // Who trains may change when a run goes on.
+  const TrainedPart& last = run.parts.back();
+  run.lost = last.lost;
+  run.job.workers = last.workers;
+  run.job.exchange = last.exchange;
+  run.job.sync = last.sync;
+  run.job.wire = last.wire;
+  if (!last.update.empty()) run.job.update = last.update;
+  std::erase_if(run.parts,
+                [](const TrainedPart& part) { return part.last_step < part.first_step; });
+}
+
+/// The metrics always know the hosts, and times of whole epochs.
+void add_epoch(RunRank& rank, const EpochMetrics& epoch, int64_t steps,
+               const trace::StepDivision& seconds) {
+  rank.per_epoch = true;
+  trace::DivisionRecord record = trace::record_of_step(epoch.step - steps, 0, seconds);
+  record.steps = std::max<int64_t>(1, steps);
+  rank.records.push_back(record);
+}
+
+void read_metrics(Run& run, const run::Directory& directory) {
+  run.epochs = run::read_metrics(directory, run.notes);
+  int64_t before = 0;
+  for (const EpochMetrics& epoch : run.epochs) {
+    const int64_t steps = epoch.step > before ? epoch.step - before : epoch.step;
+    if (epoch.workers.empty()) add_epoch(rank_of(run, 0), epoch, steps, epoch.seconds);
+    for (const run::WorkerEpoch& worker : epoch.workers) {
+      RunRank& rank = rank_of(run, worker.rank);
+      if (!worker.host.empty()) rank.host = worker.host;
+      add_epoch(rank, epoch, steps, worker.seconds);
+    }
+    before = epoch.step;
   }
-  for (const char* name : {"job.toml", "metrics.jsonl", "steps.csv"}) {
-    if (has_file(run, name)) return;
+}
+
+/// Finer than what the metrics say; hosts stay known.
+void read_steps(Run& run, const run::Directory& directory) {
+  const bool is_there = directory.has(File::steps);
+  std::vector<trace::RankDivision> steps = run::read_steps(directory, run.notes);
+  if (steps.empty()) {
+    if (!is_there && !run.ranks.empty() && !directory.has(File::live)) {
+      run.notes.push_back(fmt::format("{} is missing: times are those of whole epochs, from {}",
+                                      name_of(File::steps), name_of(File::metrics)));
+    }
+    return;
   }
-  fail_request(
-      "{} is not a run: expected job.toml, metrics.jsonl or steps.csv in it, found none of them",
-      run.path.string());
+  for (RunRank& rank : run.ranks) {
+    rank.records.clear();
+    rank.per_epoch = false;
+  }
+  for (trace::RankDivision& found : steps) {
+    rank_of(run, found.rank).records = std::move(found.records);
+  }
+  std::erase_if(run.ranks, [](const RunRank& rank) { return rank.records.empty(); });
+  sort_ranks(run);
+}
+
+template <typename Ranks>
+int64_t last_step(const Ranks& ranks) {
+  int64_t last = 0;
+  for (const auto& rank : ranks) {
+    if (rank.records.empty()) continue;
+    last = std::max(last, rank.records.back().step + rank.records.back().steps);
+  }
+  return last;
+}
+
+/// Of a run that goes on or was killed: what is newer than the table of steps, which is finer.
+void read_live(Run& run, const run::Directory& directory) {
+  const std::vector<run::LiveRank> live = run::read_live(directory, run.notes);
+  if (last_step(live) <= last_step(run.ranks)) return;
+  for (const run::LiveRank& rank : live) {
+    RunRank& known = rank_of(run, rank.rank);
+    known.host = rank.host;
+    if (std::exchange(known.per_epoch, false)) known.records.clear();
+    const int64_t next =
+        known.records.empty() ? 0 : known.records.back().step + known.records.back().steps;
+    for (const trace::DivisionRecord& record : rank.records) {
+      if (record.step >= next) known.records.push_back(record);
+    }
+  }
+  sort_ranks(run);
+}
+
+/// Where the ranks were, as other files say it.
+void find_hosts(Run& run) {
+  const auto set_host = [&](int number, const std::string& host) {
+    for (RunRank& rank : run.ranks) {
+      if (rank.rank == number && rank.host.empty()) rank.host = host;
+    }
+  };
+  if (run.exchange) {
+    for (const auto* ranks : {&run.exchange->ranks, &run.exchange->servers}) {
+      for (const run::RankTraffic& rank : *ranks) set_host(rank.rank, rank.host);
+    }
+  }
+  if (run.trace) {
+    for (const trace::RankEvents& events : run.trace->ranks) set_host(events.rank, events.host);
+  }
 }
 
 void note_missing_ranks(Run& run) {
@@ -50,7 +160,7 @@ void note_missing_ranks(Run& run) {
 /// Means over steps of different teams would say nothing: what is explained is the last one's.
 void keep_steps_of_last_team(Run& run) {
   if (run.parts.empty()) return;
-  for (const RunPart& part : run.parts) {
+  for (const TrainedPart& part : run.parts) {
     if (part.same_team(run.parts.back())) continue;
     for (RunRank& rank : run.ranks) {
       std::erase_if(rank.records, [&](const trace::DivisionRecord& record) {
@@ -69,7 +179,7 @@ void keep_steps_of_last_team(Run& run) {
 /// A process that is killed has not written down its last steps.
 void note_missing_steps(Run& run) {
   int64_t next = 1;
-  for (const RunPart& part : run.parts) {
+  for (const TrainedPart& part : run.parts) {
     if (part.first_step > next) {
       run.notes.push_back(
           fmt::format("steps {} to {} left no record: the run was killed before it was written",
@@ -89,8 +199,9 @@ void find_servers(Run& run) {
 void check_same_job(Run& run) {
   if (run.operators && !run.operators->network.empty() && !run.job.network.empty() &&
       run.operators->network != run.job.network) {
-    run.notes.push_back(fmt::format("operators.json: it is about {}, the run trained {}; left out",
-                                    run.operators->network, run.job.network));
+    run.notes.push_back(fmt::format("{}: it is about {}, the run trained {}; left out",
+                                    name_of(File::operators), run.operators->network,
+                                    run.job.network));
     run.operators.reset();
   }
 }
@@ -120,8 +231,9 @@ std::string RunRank::name() const {
   return host.empty() ? who : fmt::format("{} on {}", who, host);
 }
 
-std::string RunLost::text() const {
-  return fmt::format("{} was lost at step {}", RunRank{.rank = rank, .host = host}.name(), step);
+std::string lost_text(const run::LostWorker& lost) {
+  return fmt::format("{} was lost at step {}", RunRank{.rank = lost.rank, .host = lost.host}.name(),
+                     lost.step);
 }
 
 std::string Run::name() const {
@@ -132,43 +244,42 @@ std::string Run::name() const {
 }
 
 bool Run::complete() const {
-  if (progress && !progress->state.empty()) return progress->state == "complete";
+  if (progress && progress->state != run::State::unknown) {
+    return progress->state == run::State::complete;
+  }
   if (epochs.empty()) return false;
   return epochs.back().epoch >= job.epochs || (job.steps > 0 && epochs.back().step >= job.steps);
 }
 
-bool RunPart::same_team(const RunPart& other) const {
-  return workers == other.workers && exchange == other.exchange && sync == other.sync &&
-         wire == other.wire;
-}
-
 bool Run::begins_part(int64_t step) const {
   return std::any_of(parts.begin(), parts.end(),
-                     [&](const RunPart& part) { return part.first_step == step; });
+                     [&](const TrainedPart& part) { return part.first_step == step; });
 }
 
 int64_t Run::samples_per_step() const {
   return job.strategy.sync.step_samples(job.batch, job.workers);
 }
 
-Run read_run(const fs::path& directory, const ReadOptions& options) {
+Run read_run(const fs::path& path, const ReadOptions& options) {
+  const run::Directory directory = run::Directory::open(path);
   Run run;
-  run.path = directory;
-  refuse_what_is_no_run(run);
-  read_job(run);
-  read_parts(run);
+  run.path = path;
+  run::read_about(directory, run.notes);
+  read_job(run, directory);
+  read_parts(run, directory);
   understand_job(run);
-  read_metrics(run);
-  read_curve(run);
-  read_steps(run);
+  read_metrics(run, directory);
+  run.points = run::read_curve(directory);
+  read_steps(run, directory);
   keep_steps_of_last_team(run);
   note_missing_steps(run);
-  read_live(run);
-  read_hosts(run);
-  read_operators(run);
-  read_exchange(run);
-  read_progress(run);
-  if (options.trace) read_trace_file(run);
+  read_live(run, directory);
+  run.hosts = run::read_hosts(directory, run.notes);
+  run.operators = run::read_operators(directory, run.notes);
+  run.exchange = run::read_exchange(directory, run.notes);
+  run.progress = run::read_progress(directory, run.notes);
+  if (options.trace) run.trace = run::read_trace(directory, run.notes);
+  find_hosts(run);
   note_missing_ranks(run);
   find_servers(run);
   check_same_job(run);

@@ -11,7 +11,8 @@ struct ReadOptions {
 };
 
 /// Everything that a run directory has. What is missing, cut off, damaged or of another version
-/// becomes a note. Throws RequestError when the directory is no run at all.
+/// becomes a note. Throws RequestError when the directory is no run at all, or one of a newer
+/// format (run/about.h).
 Run read_run(const std::filesystem::path& directory, const ReadOptions& options = {});
 
 }  // namespace syrtos::report

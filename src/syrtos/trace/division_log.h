@@ -79,6 +79,7 @@ struct DivisionContents {
   int64_t lines = 0;  // that could be used, the header among them
   /// Empty, or why the lines from the next one on could not be used.
   std::string problem;
+  bool cut_off = false;  // the problem is that the last of them does not end
 };
 /// The same from a file that may be damaged. Throws RequestError only when it cannot be opened.
 DivisionContents salvage_divisions(const std::filesystem::path& file);

@@ -135,6 +135,7 @@ DivisionContents salvage_divisions(const std::filesystem::path& file) {
       const int64_t number = contents.lines + 1;
       // A line without its end may have lost digits too.
       if (in.eof()) {
+        contents.cut_off = true;
         fail_request("{}, line {}: expected its end, found the file's", file.string(), number);
       }
       Fields fields(line, file.string(), number);

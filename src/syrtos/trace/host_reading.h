@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace syrtos::trace {
@@ -84,6 +85,8 @@ HostSample sample_between(const HostReading& first, const HostReading& second,
 
 /// One flat object; what is not known is left out.
 nlohmann::json to_json(const HostSample& sample);
+/// The same as text, at the end of `text`: for many samples at once.
+void append_json(std::string& text, const HostSample& sample);
 /// Throws RequestError for anything but such an object.
 HostSample host_sample_from_json(const nlohmann::json& json);
 

@@ -1,5 +1,8 @@
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -88,6 +91,15 @@ nlohmann::json to_json(const HostSample& sample) {
     if (std::isfinite(sample.*field)) json[name] = sample.*field;
   }
   return json;
+}
+
+void append_json(std::string& text, const HostSample& sample) {
+  fmt::format_to(std::back_inserter(text), "{{\"time\":{}", sample.time);
+  for (const auto& [name, field] : kFields) {
+    if (!std::isfinite(sample.*field)) continue;
+    fmt::format_to(std::back_inserter(text), ",\"{}\":{}", name, sample.*field);
+  }
+  text += '}';
 }
 
 HostSample host_sample_from_json(const nlohmann::json& json) {

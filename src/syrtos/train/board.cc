@@ -1,6 +1,7 @@
 #include "syrtos/train/board.h"
 
 #include <algorithm>
+#include <deque>
 #include <set>
 
 namespace syrtos::train {
@@ -79,25 +80,21 @@ void Board::step(int64_t step, double loss, double learning_rate) {
   events_.scalars(step, scalars);
 }
 
-void Board::epoch(const EpochMetrics& m) {
+void Board::epoch(const run::EpochMetrics& m) {
+  // Tags are views: the texts of those that are put together live here.
+  std::deque<std::string> tags;
   std::vector<trace::Scalar> scalars = {{"loss/train", m.train_loss},
                                         {"accuracy/train", m.train_accuracy},
-                                        {"speed/images per second", m.images_per_s()},
-                                        {"seconds/load", m.seconds.load},
-                                        {"seconds/forward", m.seconds.forward},
-                                        {"seconds/backward", m.seconds.backward},
-                                        {"seconds/update", m.seconds.update},
-                                        {"seconds/network", m.seconds.network},
-                                        {"seconds/wait", m.seconds.wait},
-                                        {"seconds/evaluate", m.seconds.evaluate},
-                                        {"seconds/checkpoint", m.seconds.checkpoint},
-                                        {"seconds/other", m.seconds.other}};
-  for (const EpochMetrics::Worker& worker : m.workers) {
-    const nlohmann::json parts = to_json(worker.seconds);
-    for (const auto& [part, seconds] : parts.items()) {
-      scalars.push_back(
-          {"rank " + std::to_string(worker.rank) + "/" + part, seconds.get<double>()});
+                                        {"speed/images per second", m.images_per_s}};
+  const auto add_parts = [&](const std::string& group, const trace::StepDivision& seconds) {
+    for (size_t i = 0; i < trace::kParts; ++i) {
+      tags.push_back(group + "/" + std::string(trace::kPartNames[i]));
+      scalars.push_back({tags.back(), seconds.seconds[i]});
     }
+  };
+  add_parts("seconds", m.seconds);
+  for (const run::WorkerEpoch& worker : m.workers) {
+    add_parts("rank " + std::to_string(worker.rank), worker.seconds);
   }
   if (m.evaluated) {
     scalars.push_back({"loss/test", m.test_loss});

@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "syrtos/graph/graph.h"
+#include "syrtos/run/metrics.h"
 #include "syrtos/trace/tensorboard.h"
-#include "syrtos/train/metrics.h"
 
 namespace syrtos::train {
 
@@ -16,7 +16,7 @@ class Board {
   Board(const std::filesystem::path& run, const graph::Graph& graph, int64_t first_step);
 
   void step(int64_t step, double loss, double learning_rate);
-  void epoch(const EpochMetrics& metrics);
+  void epoch(const run::EpochMetrics& metrics);
 
  private:
   trace::EventFile events_;

@@ -2,27 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 
-#include "syrtos/base/error.h"
+#include "syrtos/run/steps.h"
 
 namespace syrtos::train {
 
-using nlohmann::json;
+using run::ExchangeProfile;
+using run::OperatorProfile;
+using run::RankTraffic;
 using trace::DivisionRecord;
 using trace::RankDivision;
 
 namespace {
 
 constexpr size_t kMostRecords = 20'000;  // of a rank
-constexpr const char* kTraffic[] = {"bytes_sent", "bytes_received", "messages_sent",
-                                    "messages_received"};
-
-json read_object(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  json value = in ? json::parse(in, nullptr, false) : json();
-  return value.is_object() ? value : json();
-}
 
 /// A record that goes on after that step keeps its share.
 void cut(RankDivision& rank, int64_t steps_done) {
@@ -65,77 +58,57 @@ int64_t end_of(const std::vector<RankDivision>& ranks) {
 }
 
 /// Parts of the run as far as they still count.
-json parts_until(const json& file, int64_t steps_done) {
-  json kept = json::array();
-  const json all = file.is_object() ? file.value("parts", json()) : json();
-  if (!all.is_array()) return kept;
-  for (const json& part : all) {
-    if (!part.is_object()) continue;
-    const json first = part.value("first_step", json());
-    if (!first.is_number_integer() || first.get<int64_t>() > steps_done) continue;
-    kept.push_back(part);
-    json& last = kept.back()["last_step"];
-    last = std::min(steps_done, last.is_number_integer() ? last.get<int64_t>() : steps_done);
-  }
-  return kept;
+std::vector<run::TrainedPart> parts_until(std::vector<run::TrainedPart> parts, int64_t steps_done) {
+  std::erase_if(parts, [&](const run::TrainedPart& part) { return part.first_step > steps_done; });
+  for (run::TrainedPart& part : parts) part.last_step = std::min(part.last_step, steps_done);
+  return parts;
 }
 
 /// A process that was killed has gone on sampling after its last checkpoint. The sample in which
 /// that was taken ends there.
-json hosts_until(const json& hosts, int64_t end) {
-  json kept = json::object();
-  if (!hosts.is_object()) return kept;
-  for (const auto& [host, samples] : hosts.items()) {
-    if (!samples.is_array()) continue;
-    json& list = kept[host] = json::array();
-    for (const json& sample : samples) {
-      const json time = sample.is_object() ? sample.value("time", json()) : json();
-      if (!time.is_number_integer()) continue;
-      list.push_back(sample);
-      if (time.get<int64_t>() < end) continue;
-      list.back()["time"] = end;
-      break;
-    }
+void cut(run::HostCurves& hosts, int64_t end) {
+  for (auto& [host, samples] : hosts) {
+    const auto last = std::find_if(samples.begin(), samples.end(),
+                                   [&](const auto& sample) { return sample.time >= end; });
+    if (last == samples.end()) continue;
+    last->time = end;
+    samples.erase(last + 1, samples.end());
   }
-  return kept;
 }
 
-bool same(const json& a, const json& b, std::initializer_list<const char*> keys) {
-  return std::all_of(keys.begin(), keys.end(),
-                     [&](const char* key) { return a.value(key, json()) == b.value(key, json()); });
-}
-
-/// Adds a number to what stands under the same key.
-void add(json& to, const json& from, const char* key) {
-  const json more = from.value(key, json());
-  if (!more.is_number()) return;
-  if (more.is_number_integer() && to.at(key).is_number_integer()) {
-    to[key] = to.at(key).get<int64_t>() + more.get<int64_t>();
-  } else {
-    to[key] = to.at(key).get<double>() + more.get<double>();
+void add(std::vector<RankTraffic>& ranks, const std::vector<RankTraffic>& earlier) {
+  for (RankTraffic& rank : ranks) {
+    for (const RankTraffic& before : earlier) {
+      if (rank.rank != before.rank || rank.host != before.host) continue;
+      rank.bytes_sent += before.bytes_sent;
+      rank.bytes_received += before.bytes_received;
+      rank.messages_sent += before.messages_sent;
+      rank.messages_received += before.messages_received;
+    }
   }
 }
 
 }  // namespace
 
-Earlier read_earlier(const RunDirectory& directory, int64_t steps_done) {
+Earlier read_earlier(const run::Directory& directory, int64_t steps_done) {
   Earlier earlier;
-  earlier.parts = parts_until(read_object(directory.parts()), steps_done);
+  run::Notes unused;
+  earlier.parts = parts_until(run::read_parts(directory, unused), steps_done);
   if (earlier.parts.empty()) return earlier;
-  try {
-    earlier.divisions = trace::salvage_divisions(directory.steps()).ranks;
-  } catch (const RequestError&) {
-    return earlier;
-  }
+  earlier.divisions = run::read_steps(directory, unused);
+  if (earlier.divisions.empty()) return earlier;
   for (RankDivision& rank : earlier.divisions) {
     cut(rank, steps_done);
     thin_out(rank);
   }
   std::erase_if(earlier.divisions, [](const RankDivision& rank) { return rank.records.empty(); });
   earlier.end = end_of(earlier.divisions);
-  if (earlier.end > 0) earlier.hosts = hosts_until(read_object(directory.hosts()), earlier.end);
-  earlier.operators = read_object(directory.operators());
-  earlier.exchange = read_object(directory.exchange());
+  if (earlier.end > 0) {
+    earlier.hosts = run::read_hosts(directory, unused);
+    cut(earlier.hosts, earlier.end);
+  }
+  earlier.operators = run::read_operators(directory, unused);
+  earlier.exchange = run::read_exchange(directory, unused);
   return earlier;
 }
 
@@ -153,44 +126,30 @@ std::vector<RankDivision> continued(std::vector<RankDivision> earlier,
   return earlier;
 }
 
-void add_operators(json& operators, const json& earlier) {
-  if (!earlier.is_object() ||
-      !same(operators, earlier, {"network", "batch", "precision", "threads"}))
-    return;
-  const json before = earlier.value("items", json());
-  json& items = operators["items"];
-  if (!before.is_array() || before.size() != items.size()) return;
-  for (size_t i = 0; i < items.size(); ++i) {
-    const bool alike = before[i].is_object() &&
-                       same(items[i], before[i], {"layer", "operation", "kernel", "phase"});
-    if (!alike) return;
-  }
-  for (size_t i = 0; i < items.size(); ++i) {
-    for (const char* key : {"calls", "seconds", "flops", "bytes"}) add(items[i], before[i], key);
+void add_operators(OperatorProfile& operators, const OperatorProfile& earlier) {
+  const bool same_setting =
+      operators.network == earlier.network && operators.batch == earlier.batch &&
+      operators.precision == earlier.precision && operators.threads == earlier.threads;
+  const bool same_kernels = std::equal(
+      operators.items.begin(), operators.items.end(), earlier.items.begin(), earlier.items.end(),
+      [](const auto& now, const auto& before) { return now.same_kernel(before); });
+  if (!same_setting || !same_kernels) return;
+  for (size_t i = 0; i < operators.items.size(); ++i) {
+    operators.items[i].calls += earlier.items[i].calls;
+    operators.items[i].seconds += earlier.items[i].seconds;
+    operators.items[i].flops += earlier.items[i].flops;
+    operators.items[i].bytes += earlier.items[i].bytes;
   }
 }
 
-void add_exchange(json& exchange, const json& earlier) {
-  if (!earlier.is_object() || !same(exchange, earlier, {"workers", "exchange", "sync", "wire"}))
-    return;
-  for (const char* key : {"bytes_sent", "bytes_received", "messages"}) add(exchange, earlier, key);
-  for (const char* list : {"ranks", "servers"}) {
-    const json told = earlier.value(list, json());
-    if (!exchange.contains(list) || !told.is_array()) continue;
-    for (json& rank : exchange[list]) {
-      for (const json& before : told) {
-        if (!before.is_object() || !same(rank, before, {"rank", "host"})) continue;
-        for (const char* key : kTraffic) add(rank, before, key);
-      }
-    }
-  }
-  const json staleness = earlier.value("staleness", json());
-  if (!staleness.is_object()) return;
-  for (const auto& [updates, pushes] : staleness.items()) {
-    json& sum = exchange["staleness"][updates];
-    if (sum.is_null()) sum = 0;
-    add(exchange["staleness"], staleness, updates.c_str());
-  }
+void add_exchange(ExchangeProfile& exchange, const ExchangeProfile& earlier) {
+  if (!exchange.same_team(earlier)) return;
+  exchange.bytes_sent += earlier.bytes_sent;
+  exchange.bytes_received += earlier.bytes_received;
+  exchange.messages += earlier.messages;
+  add(exchange.ranks, earlier.ranks);
+  add(exchange.servers, earlier.servers);
+  for (const auto& [updates, pushes] : earlier.staleness) exchange.staleness[updates] += pushes;
 }
 
 }  // namespace syrtos::train

@@ -1,37 +1,26 @@
 #pragma once
 
-#include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "syrtos/base/clock.h"
+#include "syrtos/run/directory.h"
 #include "syrtos/trace/division_log.h"
 #include "syrtos/train/compiled_network.h"
 #include "syrtos/train/earlier.h"
 #include "syrtos/train/measuring_cost.h"
 #include "syrtos/train/own_measures.h"
 #include "syrtos/train/resolve.h"
-#include "syrtos/train/run_directory.h"
 #include "syrtos/train/team_work.h"
 
 namespace syrtos::train {
 
-/// What each worker measured beside training, and the files that worker 0 makes of it:
-///   steps.csv       where the time of each worker's and server's steps went
-///                   (trace/division_log.h)
-///   parts.json      {"parts": [...]}: a part for each process that went on with the run, from
-///                   first_step to last_step, with its team, when it began and ended (seconds
-///                   since 1970), and workers that were lost: rank, host, step
-///   hosts.json      {"<host>": [samples]}: the curves of each host (trace/host_reading.h)
-///   operators.json  how long worker 0's kernels took (operator_profile.h), and what the machine
-///                   can do
-///   exchange.json   what crossed: of each worker in all, and worker 0's buckets, whose times are
-///                   means over its steps, in seconds since the start of the step
-/// When a run goes on, they go on too (earlier.h): on the clock of the first process, on which the
-/// next one begins where the one before has ended.
+/// What each worker measured beside training, and the files that worker 0 makes of it
+/// (run/steps.h, parts.h, hosts.h, operators.h, exchange.h). When a run goes on, they go on too
+/// (earlier.h): on the clock of the first process, on which the next one begins where the one
+/// before has ended.
 class Measures {
  public:
   /// All outlive it. The curves begin, if this is the first worker of its host.
@@ -42,29 +31,29 @@ class Measures {
   std::string own_text(const trace::DivisionLog& log, int64_t events);
   OwnMeasures& own() { return own_; }
   /// Worker 0, after so many steps: texts of all, servers too, empty for those that are lost.
-  void write(const RunDirectory& directory, const std::vector<std::string>& texts,
+  void write(const run::Directory& directory, const std::vector<std::string>& texts,
              int64_t steps_done);
-  void write_exchange(const RunDirectory& directory) const;
+  void write_exchange(const run::Directory& directory) const;
   /// Worker 0, where workers can be spared: writes down at once whom the run goes on without.
-  void look_for_lost(const RunDirectory& directory, int64_t steps_done);
+  void look_for_lost(const run::Directory& directory, int64_t steps_done);
 
   /// Worker 0: whether it is worth while to gather and write again, which took `spent` so far.
   bool due() const;
   void spent(double seconds) { spent_s_ += seconds; }
 
-  void add_samples(const std::string& host, const nlohmann::json& samples);
-  const std::map<std::string, std::vector<nlohmann::json>>& hosts() const { return hosts_; }
+  void add_samples(const std::string& host, const std::vector<trace::HostSample>& samples);
+  const run::HostCurves& hosts() const { return hosts_; }
   /// Worker 0, before it adds samples: `own` steps.
   void begin(const trace::DivisionLog& own);
   /// Worker 0: a run that goes on has a part more, to so many steps.
-  void write_parts(const RunDirectory& directory, int64_t steps_done);
+  void write_parts(const run::Directory& directory, int64_t steps_done);
   bool goes_on() const { return first_step_ > 1; }
 
  private:
   void begin_after_earlier(const std::vector<trace::RankDivision>& own);
   double measuring_s(int64_t events) const;
-  nlohmann::json buckets() const;
-  void write_operators(const RunDirectory& directory) const;
+  std::vector<run::BucketTimes> buckets() const;
+  void write_operators(const run::Directory& directory) const;
 
   TeamWork& team_;
   const CompiledNetwork& network_;
@@ -78,13 +67,13 @@ class Measures {
   const Earlier earlier_;
   const int64_t first_step_;
   int64_t last_step_;  // that was written down
-  nlohmann::json lost_ = nlohmann::json::array();
+  std::vector<run::LostWorker> lost_;
   std::vector<bool> is_lost_;  // workers
   const double begun_at_;
   std::optional<int64_t> later_;  // nanoseconds from this process's clock to the run's
-  std::map<std::string, std::vector<nlohmann::json>> hosts_;
-  nlohmann::json ranks_ = nlohmann::json::array();
-  nlohmann::json servers_ = nlohmann::json::array();  // of their own
+  run::HostCurves hosts_;
+  std::vector<run::RankTraffic> ranks_;
+  std::vector<run::RankTraffic> servers_;  // of their own
 };
 
 }  // namespace syrtos::train

@@ -1,17 +1,12 @@
 #include "syrtos/train/news.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 
 #include "syrtos/base/error.h"
 #include "syrtos/strategy/text.h"
 
 namespace syrtos::train {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 using trace::DivisionRecord;
 using world::Rank;
@@ -25,20 +20,6 @@ constexpr size_t kMostRecords = 240;    // of a worker
 
 /// Takes two items, as texts do.
 world::Tag tag_of(uint32_t round) { return {world::Purpose::news, 0, round}; }
-
-fs::path live_file(const RunDirectory& directory) { return directory.path() / "live.json"; }
-
-/// Readers see the old or the new one. Not brought to disk, which would take long; what cannot be
-/// written is left out.
-void replace(const fs::path& file, const std::string& text) {
-  const fs::path beside = file.string() + ".part";
-  std::error_code error;
-  std::ofstream out(beside, std::ios::binary);
-  out << text;
-  out.close();
-  if (out) fs::rename(beside, file, error);
-  if (!out || error) fs::remove(beside, error);
-}
 
 json to_json(const DivisionRecord& record) {
   return {{"step", record.step},
@@ -67,19 +48,14 @@ void halve(std::vector<DivisionRecord>& records) {
   records.resize(kept);
 }
 
-std::string to_text(const DivisionRecord& record) {
-  return fmt::format("[{},{},{},{}]", record.step, record.steps, fmt::join(record.seconds, ","),
-                     record.hidden_network);
-}
-
 }  // namespace
 
 News::News(TeamWork& team, Measures& measures, Accounting& accounting,
-           const RunDirectory* directory)
+           const run::Directory* directory)
     : team_(team), measures_(measures), accounting_(accounting), directory_(directory) {
   if (directory_ == nullptr) return;
   forget();  // what a run that was killed left
-  tellers_.resize(static_cast<size_t>(team.workers()));
+  for (Rank worker = 0; worker < team.workers(); ++worker) tellers_.push_back({worker, {}, {}});
   for (Rank worker = 1; worker < team.workers(); ++worker) {
     listening_.emplace_back(team.world(), listen(worker));
   }
@@ -101,25 +77,27 @@ void News::step() {
   if (measures_.goes_on() && tellers_[0].records.empty()) {
     measures_.write_parts(*directory_, accounting_.log().records().back().step);
   }
-  hear(news);
-  hear_all();
+  add(news);
+  add_received();
   write();
   const double spent = team_.world().now() - now;
   measures_.spent(spent);
   again_ = std::max(kEvery, spent / kShareOfTime);
 }
 
-void News::hear_all() {
-  if (heard_.empty()) return;
+void News::add_received() {
+  if (received_.empty()) return;
   measures_.begin(accounting_.log());
-  for (const std::string& one : heard_) {
+  for (const std::string& one : received_) {
     try {
-      hear(json::parse(one));
+      add(json::parse(one));
     } catch (const json::exception&) {
       // Only who watches misses something.
+    } catch (const RequestError&) {
+      // The same.
     }
   }
-  heard_.clear();
+  received_.clear();
 }
 
 /// Null: there is nothing new.
@@ -129,7 +107,7 @@ json News::own() {
   const world::World& world = team_.world();
   return {{"rank", world.rank()},
           {"host", world.host(world.rank())},
-          {"samples", measures_.own().new_samples()},
+          {"samples", train::to_json(measures_.own().new_samples())},
           {"record", to_json(*record)}};
 }
 
@@ -148,39 +126,26 @@ Task<> News::listen(Rank worker) {
       std::string text =
           co_await strategy::receive_text(team_.world(), worker, tag_of(round), true);
       if (text.empty()) co_return;
-      heard_.push_back(std::move(text));
+      received_.push_back(std::move(text));
     }
   } catch (const RunError&) {
     // Whoever needs this worker for more says that it is lost.
   }
 }
 
-void News::hear(const json& text) {
-  Teller& teller = tellers_.at(text.at("rank").get<size_t>());
+void News::add(const json& text) {
+  const auto rank = text.at("rank").get<size_t>();
+  if (rank >= tellers_.size()) return;
+  run::LiveRank& teller = tellers_[rank];
   teller.host = text.at("host");
-  measures_.add_samples(teller.host, text.at("samples"));
+  measures_.add_samples(teller.host, samples_of(text.at("samples")));
   teller.records.push_back(record_of(text.at("record")));
   if (teller.records.size() > kMostRecords) halve(teller.records);
 }
 
 void News::write() {
-  std::string text = "{\"ranks\":[";
-  bool first = true;
-  for (size_t rank = 0; rank < tellers_.size(); ++rank) {
-    const Teller& teller = tellers_[rank];
-    if (teller.records.empty()) continue;
-    text += fmt::format("{}{{\"rank\":{},\"host\":{},\"records\":[", first ? "" : ",\n", rank,
-                        json(teller.host).dump());
-    for (size_t i = 0; i < teller.records.size(); ++i) {
-      text += (i == 0 ? "" : ",") + to_text(teller.records[i]);
-    }
-    text += "]}";
-    first = false;
-  }
-  replace(live_file(*directory_), text + "]}\n");
-  if (!measures_.hosts().empty()) {
-    replace(directory_->hosts(), json(measures_.hosts()).dump() + "\n");
-  }
+  run::replace(*directory_, tellers_);
+  if (!measures_.hosts().empty()) run::replace(*directory_, measures_.hosts());
 }
 
 Task<> News::end() {
@@ -191,12 +156,9 @@ Task<> News::end() {
     co_return;
   }
   co_await world::join_all(team_.world(), listening_);
-  hear_all();
+  add_received();
 }
 
-void News::forget() {
-  std::error_code ignored;
-  fs::remove(live_file(*directory_), ignored);
-}
+void News::forget() { run::forget_live(*directory_); }
 
 }  // namespace syrtos::train

@@ -4,9 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "syrtos/run/directory.h"
+#include "syrtos/run/live.h"
 #include "syrtos/train/accounting.h"
 #include "syrtos/train/measures.h"
-#include "syrtos/train/run_directory.h"
 #include "syrtos/train/team_work.h"
 #include "syrtos/world/started.h"
 
@@ -15,40 +16,33 @@ namespace syrtos::train {
 /// Within an epoch workers tell worker 0 about once in a second where their time went and how their
 /// hosts are, so that whoever watches the run sees it. Nobody waits for it and nothing depends on
 /// it. Worker 0 writes what it heard, but never for more than a five-hundredth of the time:
-///   live.json   {"ranks": [{"rank", "host", "records": [[step, steps, seconds of each part ...,
-///               hidden network] ...]}]}, a record for the steps of about a second, of long runs
-///               for more; it goes when steps.csv is complete
-///   hosts.json  as Measures do
+/// run/live.h, a record for the steps of about a second, of long runs for more, which goes when the
+/// table of all steps is complete; and run/hosts.h.
 class News {
  public:
   /// All outlive it. `directory`: worker 0's.
-  News(TeamWork& team, Measures& measures, Accounting& accounting, const RunDirectory* directory);
+  News(TeamWork& team, Measures& measures, Accounting& accounting, const run::Directory* directory);
 
   /// A step is over, and nothing is computed. Quick but for once in a second.
   void step();
   /// Worker 0: adds what the others told since the last time. What cannot be read is left out.
-  void hear_all();
+  void add_received();
   /// All workers: what was told has been heard.
   Task<> end();
   /// Worker 0: the final files are there.
   void forget();
 
  private:
-  struct Teller {
-    std::string host;
-    std::vector<trace::DivisionRecord> records;
-  };
-
   nlohmann::json own();
   Task<> tell(std::string text);
   Task<> listen(world::Rank worker);
-  void hear(const nlohmann::json& text);
+  void add(const nlohmann::json& text);
   void write();
 
   TeamWork& team_;
   Measures& measures_;
   Accounting& accounting_;
-  const RunDirectory* directory_;
+  const run::Directory* directory_;
   double last_ = 0;   // when it told or wrote
   double again_ = 0;  // seconds until the next time
   uint32_t round_ = 0;
@@ -56,8 +50,8 @@ class News {
 
   // At worker 0.
   std::vector<world::Started> listening_;
-  std::vector<std::string> heard_;  // since the last step: files may be written meanwhile
-  std::vector<Teller> tellers_;
+  std::vector<std::string> received_;  // since the last step: files may be written meanwhile
+  std::vector<run::LiveRank> tellers_;
 };
 
 }  // namespace syrtos::train

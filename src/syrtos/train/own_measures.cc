@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "syrtos/base/error.h"
 
@@ -46,16 +48,28 @@ std::vector<trace::HostSample> OwnMeasures::curves() const {
   return sampler_ ? sampler_->samples() : std::vector<trace::HostSample>();
 }
 
-std::vector<json> OwnMeasures::new_samples() {
-  std::vector<json> samples;
+std::vector<trace::HostSample> OwnMeasures::new_samples() {
+  std::vector<trace::HostSample> samples;
   if (!sampler_) return samples;
   for (const trace::HostSample& sample : sampler_->samples()) {
     if (sample.time <= sampled_until_) continue;
     sampled_until_ = sample.time;
     trace::HostSample aligned = sample;
     aligned.time = clocks_.to_first(sample.time);
-    samples.push_back(trace::to_json(aligned));
+    samples.push_back(aligned);
   }
+  return samples;
+}
+
+json to_json(const std::vector<trace::HostSample>& samples) {
+  json list = json::array();
+  for (const trace::HostSample& sample : samples) list.push_back(trace::to_json(sample));
+  return list;
+}
+
+std::vector<trace::HostSample> samples_of(const json& list) {
+  std::vector<trace::HostSample> samples;
+  for (const json& sample : list) samples.push_back(trace::host_sample_from_json(sample));
   return samples;
 }
 
@@ -63,17 +77,19 @@ std::vector<json> OwnMeasures::new_samples() {
 std::string OwnMeasures::text(const trace::DivisionLog& log, double measuring_s) {
   if (sampler_) sampler_->read_now();
   const world::Traffic& traffic = world_.traffic();
-  const json said = {{"rank", world_.rank()},
-                     {"host", world_.host(world_.rank())},
-                     {"samples", new_samples()},
-                     {"clock", clock_json(clocks_.offsets())},
-                     {"clock_error_s", static_cast<double>(clocks_.error()) * 1e-9},
-                     {"seconds", seconds_since(begun_)},
-                     {"measuring_s", measuring_s},
-                     {"bytes_sent", traffic.bytes_sent},
-                     {"bytes_received", traffic.bytes_received},
-                     {"messages_sent", traffic.messages_sent},
-                     {"messages_received", traffic.messages_received}};
+  const run::RankTraffic about{
+      .rank = world_.rank(),
+      .host = world_.host(world_.rank()),
+      .clock_error_s = static_cast<double>(clocks_.error()) * 1e-9,
+      .seconds = seconds_since(begun_),
+      .measuring_s = measuring_s,
+      .bytes_sent = static_cast<int64_t>(traffic.bytes_sent),
+      .bytes_received = static_cast<int64_t>(traffic.bytes_received),
+      .messages_sent = static_cast<int64_t>(traffic.messages_sent),
+      .messages_received = static_cast<int64_t>(traffic.messages_received)};
+  const json said = {{"about", run::to_json(about)},
+                     {"samples", to_json(new_samples())},
+                     {"clock", clock_json(clocks_.offsets())}};
   const std::string words = said.dump();
   const uint64_t size = words.size();
   std::string all(sizeof(size), ' ');
@@ -89,18 +105,20 @@ ToldMeasures told_measures(const std::string& text, const World& world) {
   if (size > rest.size()) fail_run("measures end within {} bytes", rest.size());
   try {
     ToldMeasures told;
-    told.about = json::parse(rest.substr(0, size));
-    told.division =
-        trace::division_from_bytes(rest.substr(size), world.name(told.about.at("rank").get<int>()));
-    const trace::ClockMap clock = clock_of(told.about.at("clock"));
+    const json said = json::parse(rest.substr(0, size));
+    const std::optional<run::RankTraffic> about = run::rank_traffic_from_json(said.at("about"));
+    if (!about || about->rank >= world.size()) fail_run("measures of no rank that is known");
+    told.traffic = *about;
+    told.division = trace::division_from_bytes(rest.substr(size), world.name(about->rank));
+    told.samples = samples_of(said.at("samples"));
+    const trace::ClockMap clock = clock_of(said.at("clock"));
     for (trace::DivisionRecord& record : told.division.records) {
       record.start = clock.to_reference(record.start);
     }
-    told.samples = std::move(told.about.at("samples"));
-    told.about.erase("samples");
-    told.about.erase("clock");
     return told;
   } catch (const json::exception& error) {
+    fail_run("what a rank measured cannot be read: {}", error.what());
+  } catch (const RequestError& error) {
     fail_run("what a rank measured cannot be read: {}", error.what());
   }
 }

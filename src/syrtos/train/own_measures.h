@@ -1,11 +1,12 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "syrtos/base/clock.h"
+#include "syrtos/run/exchange.h"
 #include "syrtos/trace/division_log.h"
 #include "syrtos/trace/host_sampler.h"
 #include "syrtos/train/clocks.h"
@@ -22,7 +23,7 @@ class OwnMeasures {
   /// What is new since the last one, and all records; measuring took so long so far.
   std::string text(const trace::DivisionLog& log, double measuring_s);
   /// Of this rank's host, if it has them: those that worker 0 does not have yet.
-  std::vector<nlohmann::json> new_samples();
+  std::vector<trace::HostSample> new_samples();
   /// The host's curves, if this rank has them; on its own clock.
   std::vector<trace::HostSample> curves() const;
 
@@ -34,10 +35,14 @@ class OwnMeasures {
   int64_t sampled_until_ = 0;
 };
 
-/// Such a text, at worker 0. Times are on its clock.
+/// Samples on their way between ranks: a list of objects, and back (throws RequestError).
+nlohmann::json to_json(const std::vector<trace::HostSample>& samples);
+std::vector<trace::HostSample> samples_of(const nlohmann::json& list);
+
+/// Such a text of OwnMeasures, at worker 0. Times are on its clock.
 struct ToldMeasures {
-  nlohmann::json about;  ///< rank, host, clock_error_s, seconds, measuring_s, bytes, messages
-  nlohmann::json samples;
+  run::RankTraffic traffic;
+  std::vector<trace::HostSample> samples;
   trace::RankDivision division;
 };
 /// Throws RunError when it is cut off or damaged.

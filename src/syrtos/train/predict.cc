@@ -9,6 +9,7 @@
 #include "syrtos/data/pictures/picture.h"
 #include "syrtos/data/sets/fit.h"
 #include "syrtos/data/sets/resized.h"
+#include "syrtos/run/directory.h"
 #include "syrtos/train/resolve.h"
 
 namespace syrtos::train {

@@ -122,7 +122,7 @@ void NetworkReplica::run(size_t stage) {
     return;
   }
   const graph::Stage& part = plan_->parts[stage];
-  OperatorProfile* profile = program_ == &network_.training() ? &profile_ : nullptr;
+  KernelTimes* profile = program_ == &network_.training() ? &profile_ : nullptr;
   program_->program().run_items(part.first, part.last, step_, times_[stage], profile);
 }
 

@@ -10,7 +10,7 @@
 #include "syrtos/strategy/compute_times.h"
 #include "syrtos/strategy/replica.h"
 #include "syrtos/train/compiled_network.h"
-#include "syrtos/train/operator_profile.h"
+#include "syrtos/train/kernel_times.h"
 #include "syrtos/train/snapshot.h"
 
 namespace syrtos::train {
@@ -48,7 +48,7 @@ class NetworkReplica final : public strategy::Replica {
   double forward_share(size_t stage) const override;
 
   /// Of the kernels of passes over whole batches.
-  OperatorProfile& profile() { return profile_; }
+  KernelTimes& profile() { return profile_; }
 
  private:
   /// The stages of one program.
@@ -71,7 +71,7 @@ class NetworkReplica final : public strategy::Replica {
   const Plan* plan_ = nullptr;
   ops::Step step_;
   std::vector<graph::PhaseTimes> times_;  // of the pass's stages
-  OperatorProfile profile_;
+  KernelTimes profile_;
   std::optional<strategy::ComputeTimes> replay_;
   double late_s_ = 0;  // so much too late the last sleep ended
   Clock::time_point slept_until_;

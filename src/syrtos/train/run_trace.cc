@@ -53,7 +53,7 @@ RunTrace::RunTrace(world::World& world, TraceSteps steps)
       queue_(recorder_.name("loader, batches ready")),
       step_(recorder_.name("step")) {}
 
-void RunTrace::connect(strategy::Meter& meter, OperatorProfile& profile) {
+void RunTrace::connect(strategy::Meter& meter, KernelTimes& profile) {
   meter.record(&recorder_);
   profile.record(&recorder_);
 }

@@ -8,7 +8,7 @@
 #include "syrtos/trace/host_reading.h"
 #include "syrtos/trace/trace_file.h"
 #include "syrtos/train/message_trace.h"
-#include "syrtos/train/operator_profile.h"
+#include "syrtos/train/kernel_times.h"
 #include "syrtos/train/trace_steps.h"
 
 namespace syrtos::train {
@@ -20,7 +20,7 @@ class RunTrace {
   /// Before the first message.
   RunTrace(world::World& world, TraceSteps steps);
 
-  void connect(strategy::Meter& meter, OperatorProfile& profile);
+  void connect(strategy::Meter& meter, KernelTimes& profile);
   /// Of a server.
   void connect(strategy::Meter& meter) { meter.record(&recorder_, "server"); }
   /// The step with this number begins.

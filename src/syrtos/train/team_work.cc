@@ -20,7 +20,7 @@ namespace {
 
 json to_json(const EpochReport& report) {
   return {{"host", report.host},
-          {"seconds", to_json(report.seconds)},
+          {"seconds", trace::to_json(report.seconds)},
           {"loss", report.training.loss},
           {"correct", report.training.correct},
           {"samples", report.training.samples},
@@ -34,19 +34,10 @@ json to_json(const EpochReport& report) {
 }
 
 EpochReport report_of(const json& text) {
-  const json& seconds = text.at("seconds");
   // A loss that is not a number becomes null on its way.
   const json& loss = text.at("test_loss");
   return {.host = text.at("host"),
-          .seconds = {.load = seconds.at("load"),
-                      .forward = seconds.at("forward"),
-                      .backward = seconds.at("backward"),
-                      .update = seconds.at("update"),
-                      .network = seconds.at("network"),
-                      .wait = seconds.at("wait"),
-                      .evaluate = seconds.at("evaluate"),
-                      .checkpoint = seconds.at("checkpoint"),
-                      .other = seconds.at("other")},
+          .seconds = trace::division_from_json(text.at("seconds")),
           .training = {.loss = text.at("loss"),
                        .correct = text.at("correct"),
                        .samples = text.at("samples")},

@@ -6,18 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "syrtos/run/metrics.h"
 #include "syrtos/strategy/meeting.h"
 #include "syrtos/strategy/strategy.h"
 #include "syrtos/train/accounting.h"
 #include "syrtos/train/clocks.h"
 #include "syrtos/train/evaluate.h"
-#include "syrtos/train/metrics.h"
 #include "syrtos/train/replica.h"
 #include "syrtos/train/resolve.h"
 #include "syrtos/world/started.h"
 
 namespace syrtos::train {
 
+using run::EpochMetrics;
 using strategy::Meter;
 using trace::Part;
 using world::Task;
@@ -33,7 +34,7 @@ struct Sums {
 /// What a worker brings to the meeting at the end of an epoch.
 struct EpochReport {
   std::string host;
-  PartSeconds seconds;
+  trace::StepDivision seconds;
   Sums training;          ///< of the worker's own samples, where workers do not keep in step
   int64_t trained = 0;    ///< samples of the epoch in this process, of all who keep in step with it
   Evaluation evaluation;  ///< of its part of the test data

@@ -8,6 +8,8 @@
 #include "syrtos/base/parallel.h"
 #include "syrtos/data/patches.h"
 #include "syrtos/train/fingerprint.h"
+#include "syrtos/train/job_file.h"
+#include "syrtos/train/progress_writer.h"
 #include "syrtos/world/local/local.h"
 
 namespace syrtos::train {
@@ -157,15 +159,15 @@ void Trainer::initialize() {
 }
 
 void Trainer::begin() {
-  directory_ = RunDirectory::create(job_.job);
+  directory_ = run::Directory::create(job_.job.run, job_.job.network, to_toml(job_.job));
   initialize();
 }
 
 void Trainer::resume(const std::filesystem::path& run) {
-  directory_ = RunDirectory::open(run);
-  if (!std::filesystem::exists(directory_->last())) {
+  directory_ = run::Directory::open_to_resume(run);
+  if (!directory_->has(run::File::last_checkpoint)) {
     initialize();
-    directory_->rewind(0);
+    run::rewind_metrics(*directory_, 0);
     directory_->forget_measures();
     return;
   }
@@ -178,7 +180,7 @@ void Trainer::resume(const std::filesystem::path& run) {
   }
   lay_out_steps();
   require_samples_for_all();
-  if (directory_->rewind(position_.step)) directory_->keep_as_best();
+  if (run::rewind_metrics(*directory_, position_.step)) directory_->keep_as_best();
   earlier_ = read_earlier(*directory_, position_.step);
   if (position_.step >= total_steps_ && !epoch_is_over()) {
     fail_request("{} is complete ({} steps); to train longer give more --epochs or --steps",
@@ -209,6 +211,18 @@ Task<> keep_result(Task<Outcome> task, Outcome& outcome) { outcome = co_await ta
 
 namespace {
 
+run::State state_of(Outcome::End end) {
+  switch (end) {
+    case Outcome::End::complete:
+      return run::State::complete;
+    case Outcome::End::stopped_early:
+      return run::State::stopped_early;
+    case Outcome::End::interrupted:
+      return run::State::interrupted;
+  }
+  return run::State::unknown;
+}
+
 /// What the team still waits for belongs to the world, which ends before the trainer does.
 struct Disband {
   std::optional<RunTrace>& trace;
@@ -229,6 +243,19 @@ struct Disband {
 
 Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
                            std::function<bool()> should_stop) {
+  ProgressWriter progress(observer);
+  try {
+    const Outcome outcome = co_await train(world, progress, std::move(should_stop));
+    progress.end(state_of(outcome.end));
+    co_return outcome;
+  } catch (const std::exception& error) {
+    progress.end(run::State::failed, error.what());
+    throw;
+  }
+}
+
+Task<Outcome> Trainer::train(World& world, TrainObserver& observer,
+                             std::function<bool()> should_stop) {
   const auto begun = Clock::now();
   // Each thread that starts parallel regions has a number of its own. That of the messages, where
   // it is another one than computes, takes no cores from the pool.

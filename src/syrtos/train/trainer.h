@@ -8,13 +8,13 @@
 #include "syrtos/base/parallel.h"
 #include "syrtos/data/pipeline/loader.h"
 #include "syrtos/optim/lookahead.h"
+#include "syrtos/run/directory.h"
+#include "syrtos/run/metrics.h"
 #include "syrtos/train/board.h"
 #include "syrtos/train/measures.h"
-#include "syrtos/train/metrics.h"
 #include "syrtos/train/compiled_network.h"
 #include "syrtos/train/news.h"
 #include "syrtos/train/resolve.h"
-#include "syrtos/train/run_directory.h"
 #include "syrtos/train/run_trace.h"
 #include "syrtos/train/snapshot.h"
 #include "syrtos/train/team_work.h"
@@ -24,7 +24,7 @@ namespace syrtos::train {
 
 struct StartInfo {
   const ResolvedJob& job;
-  const RunDirectory& directory;
+  const run::Directory& directory;
   int64_t parameters = 0;
   int64_t memory_bytes = 0;  ///< of arenas, parameters and the optimizer, of this worker
   int64_t steps_per_epoch = 0;
@@ -57,6 +57,7 @@ class TrainObserver {
   virtual void epoch(const EpochMetrics& metrics) = 0;
 };
 
+/// How a run ended.
 struct Outcome {
   enum class End { complete, stopped_early, interrupted };
   End end = End::complete;
@@ -92,7 +93,7 @@ class Trainer {
   Outcome run_alone(TrainObserver& observer, const std::function<bool()>& should_stop);
 
   CompiledNetwork& network() { return network_; }
-  const RunDirectory& directory() const { return *directory_; }
+  const run::Directory& directory() const { return *directory_; }
 
  private:
   /// Everything is made under the scope, with the threads that it will run with.
@@ -105,6 +106,8 @@ class Trainer {
   bool epoch_is_over() const;
   void require_samples_for_all() const;
 
+  world::Task<Outcome> train(world::World& world, TrainObserver& observer,
+                             std::function<bool()> should_stop);
   world::Task<> start(TrainObserver& observer);
   world::Task<> train_step(world::World& world, bool wants_to_stop);
   world::Task<> end_epoch(world::World& world, TrainObserver& observer, Outcome& outcome,
@@ -148,7 +151,7 @@ class Trainer {
   int64_t steps_per_epoch_;
   int64_t total_steps_ = 0;
   optim::Schedule schedule_;
-  std::optional<RunDirectory> directory_;
+  std::optional<run::Directory> directory_;
   Earlier earlier_;
   std::optional<Board> board_;
   Position position_;

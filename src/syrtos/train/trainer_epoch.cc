@@ -79,8 +79,8 @@ Task<std::optional<EpochMetrics>> Trainer::finish_epoch(World& world, bool& gath
     co_await world.compute(0, [&] { mine = measure_own_part(evaluated); });
   }
   mine.host = world.host(world.rank());
-  mine.seconds = parts_of(accounting_->take_epoch());
-  mine.seconds.evaluate = mine.evaluation.seconds;
+  mine.seconds = accounting_->take_epoch();
+  mine.seconds[Part::evaluate] = mine.evaluation.seconds;
   {
     const Meter::Doing waits(team_->meter(), Part::network);
     co_await team_->strategy().collect();
@@ -133,7 +133,7 @@ Task<> Trainer::gather_measures(World& world) {
   std::string mine = measures_->own_text(accounting_->log(), trace_ ? trace_->events() : 0);
   std::vector<std::string> texts = co_await team_->gather(std::move(mine));
   if (!is_first()) co_return;
-  news_->hear_all();  // it is older
+  news_->add_received();  // it is older
   look_for_lost();
   const auto servers = co_await team_->hear_servers(strategy::Command::tell_measures);
   texts.insert(texts.end(), servers.begin(), servers.end());
@@ -148,7 +148,7 @@ Task<> Trainer::gather_trace(World& world) {
   if (!is_first()) co_return;
   const auto servers = co_await team_->hear_servers(strategy::Command::tell_trace);
   texts.insert(texts.end(), servers.begin(), servers.end());
-  co_await world.compute(0, [&] { RunTrace::write(directory_->trace(), texts); });
+  co_await world.compute(0, [&] { RunTrace::write(directory_->file(run::File::trace), texts); });
 }
 
 EpochReport Trainer::measure_own_part(bool evaluated) {
@@ -200,6 +200,8 @@ EpochMetrics Trainer::merge(const std::vector<EpochReport>& reports, bool evalua
                metrics.test_loss, position_.step, position_.epoch + 1);
     }
   }
+  const double seconds = metrics.seconds.training();
+  if (seconds > 0) metrics.images_per_s = static_cast<double>(metrics.samples) / seconds;
   const auto trained = static_cast<double>(std::max<int64_t>(1, position_.samples));
   metrics.train_loss = position_.loss_sum / trained;
   metrics.train_accuracy = static_cast<double>(position_.correct) / trained;
@@ -209,7 +211,7 @@ EpochMetrics Trainer::merge(const std::vector<EpochReport>& reports, bool evalua
 /// In this order a run that is killed in between loses nothing: what is noted beyond the last
 /// checkpoint is forgotten when it goes on, and resume() makes up for a best one.
 void Trainer::keep(const EpochMetrics& metrics) {
-  directory_->append(metrics);
+  run::append(*directory_, metrics);
   save();
   if (metrics.best) directory_->keep_as_best();
   board_->epoch(metrics);

@@ -1,11 +1,10 @@
-#include "syrtos/train/operator_profile.h"
+#include "syrtos/train/kernel_times.h"
 
 #include <chrono>
 
 namespace syrtos::train {
 
 using graph::Program;
-using nlohmann::json;
 
 namespace {
 
@@ -27,16 +26,16 @@ double bytes_of(const Program& program, const Program::Item& item) {
 
 }  // namespace
 
-OperatorProfile::OperatorProfile(const Program& program)
+KernelTimes::KernelTimes(const Program& program)
     : program_(program), spent_(program.items().size()) {}
 
-void OperatorProfile::ran(size_t item, Clock::time_point start, Clock::time_point end) {
+void KernelTimes::ran(size_t item, Clock::time_point start, Clock::time_point end) {
   ++spent_[item].calls;
   spent_[item].seconds += std::chrono::duration<double>(end - start).count();
   if (track_ != nullptr) track_->span(names_[item], nanoseconds(start), nanoseconds(end));
 }
 
-void OperatorProfile::record(trace::Recorder* recorder) {
+void KernelTimes::record(trace::Recorder* recorder) {
   names_.clear();
   for (const Program::Item& item : program_.items()) {
     names_.push_back(trace::name_of(
@@ -46,26 +45,26 @@ void OperatorProfile::record(trace::Recorder* recorder) {
   track_ = trace::track_of(recorder, "compute");
 }
 
-int64_t OperatorProfile::looks() const {
+int64_t KernelTimes::looks() const {
   int64_t looks = 0;
   for (const Spent& spent : spent_) looks += spent.calls;
   return looks;
 }
 
-json OperatorProfile::to_json() const {
-  json all = json::array();
+std::vector<run::OperatorItem> KernelTimes::items() const {
+  std::vector<run::OperatorItem> all;
   for (size_t i = 0; i < spent_.size(); ++i) {
     if (spent_[i].calls == 0) continue;
     const Program::Item& item = program_.items()[i];
     const auto calls = static_cast<double>(spent_[i].calls);
-    all.push_back({{"layer", item.layer},
-                   {"operation", item.operation},
-                   {"kernel", item.kernel->implementation()},
-                   {"phase", item.phase == graph::Phase::forward ? "forward" : "backward"},
-                   {"calls", spent_[i].calls},
-                   {"seconds", spent_[i].seconds},
-                   {"flops", item.flops * calls},
-                   {"bytes", bytes_of(program_, item) * calls}});
+    all.push_back({.layer = item.layer,
+                   .operation = item.operation,
+                   .kernel = std::string(item.kernel->implementation()),
+                   .phase = item.phase == graph::Phase::forward ? "forward" : "backward",
+                   .calls = spent_[i].calls,
+                   .seconds = spent_[i].seconds,
+                   .flops = item.flops * calls,
+                   .bytes = bytes_of(program_, item) * calls});
   }
   return all;
 }

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "syrtos/report/run.h"
+#include "syrtos/run/directory.h"
+
+namespace syrtos::report {
+
+/// What was asked for, as far as the run's job file says it; what it does not say is noted.
+void read_job(Run& run, const run::Directory& directory);
+
+}  // namespace syrtos::report

@@ -1,0 +1,143 @@
+#include "syrtos/run/metrics.h"
+
+#include <fstream>
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/files.h"
+#include "syrtos/run/json.h"
+#include "syrtos/run/text_file.h"
+
+namespace syrtos::run {
+
+namespace {
+
+/// Nothing that makes sense is no time.
+trace::StepDivision seconds_in(const json& object) {
+  const auto found = object.find("seconds");
+  if (found == object.end()) return {};
+  try {
+    return trace::division_from_json(*found);
+  } catch (const RequestError&) {
+    return {};
+  }
+}
+
+std::vector<WorkerEpoch> workers_in(const json& entry) {
+  std::vector<WorkerEpoch> workers;
+  const auto list = entry.find("workers");
+  if (list == entry.end() || !list->is_array()) return workers;
+  for (const json& one : *list) {
+    const int rank = rank_in(one, "rank");
+    if (rank >= 0) workers.push_back({rank, text_in(one, "host"), seconds_in(one)});
+  }
+  return workers;
+}
+
+void note_bad_lines(int64_t lines, int64_t bad, int64_t first, bool cut, Notes& notes) {
+  const std::string name = name_of(File::metrics);
+  if (cut && bad == 1) {
+    notes.push_back(
+        fmt::format("{}: line {} is cut off: the run was killed; the {} before it {} used", name,
+                    first, lines - 1, lines == 2 ? "is" : "are"));
+  } else {
+    notes.push_back(fmt::format("{}: {} line{} cannot be read, the first is line {}; left out",
+                                name, bad, bad == 1 ? "" : "s", first));
+  }
+}
+
+}  // namespace
+
+json to_json(const EpochMetrics& m) {
+  json text = {{"epoch", m.epoch},
+               {"step", m.step},
+               {"samples", m.samples},
+               {"train_loss", m.train_loss},
+               {"train_accuracy", m.train_accuracy},
+               {"lr", m.learning_rate},
+               {"images_per_s", m.images_per_s},
+               {"queue", m.queue},
+               {"helped", m.helped},
+               {"best", m.best},
+               {"seconds", trace::to_json(m.seconds)}};
+  if (m.evaluated) {
+    text["test_loss"] = m.test_loss;
+    text["test_accuracy"] = m.test_accuracy;
+    text["test_top5"] = m.test_top5;
+  }
+  for (const WorkerEpoch& worker : m.workers) {
+    text["workers"].push_back({{"rank", worker.rank},
+                               {"host", worker.host},
+                               {"seconds", trace::to_json(worker.seconds)}});
+  }
+  return text;
+}
+
+std::optional<EpochMetrics> epoch_from_json(const json& entry) {
+  if (!entry.is_object() || !entry.contains("epoch")) return std::nullopt;
+  EpochMetrics metrics;
+  metrics.epoch = count_in(entry, "epoch");
+  metrics.step = count_in(entry, "step");
+  metrics.samples = count_in(entry, "samples");
+  metrics.train_loss = number_in(entry, "train_loss");
+  metrics.train_accuracy = number_in(entry, "train_accuracy");
+  metrics.evaluated = entry.contains("test_loss");
+  metrics.test_loss = number_in(entry, "test_loss");
+  metrics.test_accuracy = number_in(entry, "test_accuracy");
+  metrics.test_top5 = number_in(entry, "test_top5");
+  metrics.learning_rate = number_in(entry, "lr");
+  metrics.images_per_s = number_in(entry, "images_per_s");
+  metrics.seconds = seconds_in(entry);
+  metrics.queue = number_in(entry, "queue");
+  metrics.helped = number_in(entry, "helped");
+  const auto best = entry.find("best");
+  metrics.best = best != entry.end() && best->is_boolean() && best->get<bool>();
+  metrics.workers = workers_in(entry);
+  return metrics;
+}
+
+void append(const Directory& directory, const EpochMetrics& metrics) {
+  LineFile(directory.file(File::metrics)).append(to_text(to_json(metrics)));
+}
+
+std::vector<EpochMetrics> read_metrics(const Directory& directory, Notes& notes) {
+  std::vector<EpochMetrics> epochs;
+  std::ifstream in(directory.file(File::metrics), std::ios::binary);
+  if (!in) {
+    notes.push_back(
+        fmt::format("{} is missing: losses and accuracies are not known", name_of(File::metrics)));
+    return epochs;
+  }
+  int64_t lines = 0, bad = 0, first_bad = 0;
+  bool cut = false;
+  for (std::string line; std::getline(in, line);) {
+    ++lines;
+    if (line.empty()) continue;
+    if (std::optional<EpochMetrics> epoch = epoch_from_json(json::parse(line, nullptr, false))) {
+      epochs.push_back(std::move(*epoch));
+      continue;
+    }
+    if (bad++ == 0) first_bad = lines;
+    cut = in.eof();
+  }
+  if (bad > 0) note_bad_lines(lines, bad, first_bad, cut, notes);
+  if (epochs.empty()) {
+    notes.push_back(fmt::format("{}: no epoch has ended yet", name_of(File::metrics)));
+  }
+  return epochs;
+}
+
+bool rewind_metrics(const Directory& directory, int64_t step) {
+  std::string kept;
+  bool best = false;
+  std::ifstream in(directory.file(File::metrics), std::ios::binary);
+  for (std::string line; std::getline(in, line);) {
+    const std::optional<EpochMetrics> epoch = epoch_from_json(json::parse(line, nullptr, false));
+    if (!epoch || epoch->step > step) continue;
+    kept += line + '\n';
+    best = epoch->best && epoch->step == step;
+  }
+  write_text(directory.file(File::metrics), kept);
+  return best;
+}
+
+}  // namespace syrtos::run
