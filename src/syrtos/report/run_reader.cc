@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "syrtos/base/error.h"
 #include "syrtos/report/run_job.h"
 #include "syrtos/run/about.h"
 #include "syrtos/run/live.h"

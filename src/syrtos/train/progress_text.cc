@@ -22,7 +22,7 @@ std::vector<std::string> start_lines(const StartInfo& info, Emphasis strong) {
                               job.data, format_count(info.job.data.train->size()),
                               format_count(info.job.data.test->size()),
                               format_count(info.total_steps), info.job.step_samples()));
-  if (job.workers > 1 || info.job.strategy.exchange.has_servers()) {
+  if (job.workers > 1 || info.job.strategy.exchange.uses_servers()) {
     lines.push_back(
         fmt::format("{} workers: --exchange {} --sync {} --wire {} --update {}, {} bucket{}",
                     job.workers, strategy::to_string(info.job.strategy.exchange), job.sync,

@@ -257,12 +257,12 @@ void Transfer::finish() {
 bool Transfer::run() {
   set_options();
   ask_for_the_rest();
-  log_info("download: {} to {}, from byte {}", url_, file_.string(), asked_from_);
+  log_info("download: {} to {}, from byte {}", origin_.url, file_.string(), asked_from_);
   const CURLcode result = curl_easy_perform(curl_.get());
   long code = 0;
   curl_easy_getinfo(curl_.get(), CURLINFO_RESPONSE_CODE, &code);
-  log_info("download: {}: {}, HTTP {}, {} of {} bytes", url_, curl_easy_strerror(result), code,
-           have_, origin_.length);
+  log_info("download: {}: {}, HTTP {}, {} of {} bytes", origin_.url, curl_easy_strerror(result),
+           code, have_, origin_.length);
   if (stopped_) fail("stopped");
   if (!problem_.empty()) fail(problem_);
   // CURLE_RANGE_ERROR: we asked for the rest and the server sends everything.
