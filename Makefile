@@ -1,6 +1,6 @@
 # Thin: every line is a command that can be typed by hand.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan bench bench-data bench-exchange bench-scaling bench-plan lint format clean
+.PHONY: help setup build demo test check check-all bench bench-data bench-exchange bench-scaling bench-plan lint format clean
 PRESET ?= release
 JOBS ?= $(shell nproc)
 
@@ -18,14 +18,27 @@ demo: build     ## train LeNet-5 on MNIST
 	@build/$(PRESET)/syrtos data get mnist
 	build/$(PRESET)/syrtos train examples/mnist-lenet5.toml
 
-test: build     ## build and run every test
-	ctest --preset $(PRESET)
+test:           ## build and run every test; a skipped one is a failure (TEST="-R world" for some)
+	@tools/bootstrap test
+	@$(MAKE) --no-print-directory build
+	tests/all $(PRESET) $(TEST)
 
-test-asan:      ## the unit tests under the address and undefined-behaviour sanitizers
-	@$(MAKE) --no-print-directory test PRESET=asan-ubsan
+check:          ## formatting, clang-tidy on what changed, and under asan-ubsan what handles memory
+	@tools/bootstrap test lint
+	@test -f build/release/build.ninja || cmake --preset release
+	tools/lint --changed
+	@test -f build/asan-ubsan/build.ninja || cmake --preset asan-ubsan
+	@cmake --build --preset asan-ubsan -j $(JOBS) --target sanitized_tests
+	tests/all asan-ubsan $(TEST)
 
-test-tsan:      ## the unit tests under the thread sanitizer
-	@$(MAKE) --no-print-directory test PRESET=tsan
+check-all: test ## all there is: also every unit test under asan-ubsan, six folders under tsan
+	@$(MAKE) --no-print-directory check
+	tools/lint
+	@$(MAKE) --no-print-directory build PRESET=asan-ubsan-kernels
+	tests/all asan-ubsan-kernels $(TEST)
+	@test -f build/tsan/build.ninja || cmake --preset tsan
+	@cmake --build --preset tsan -j $(JOBS) --target threaded_tests
+	tests/all tsan $(TEST)
 
 bench: build    ## training steps side by side with PyTorch and TensorFlow (BENCH="--quick ...")
 	@$(if $(PEERS_PYTHON),,tools/bootstrap bench)
@@ -47,13 +60,14 @@ bench-scaling: build ## training on 1 to 8 hosts side by side with PyTorch's DDP
 	@$(if $(PEERS_PYTHON),,tools/bootstrap bench)
 	@python3 bench/scaling.py $(BENCH)
 
-lint: build     ## check formatting, naming and common mistakes
+lint:           ## formatting and clang-tidy over everything (LINT="--changed" or files)
 	@tools/bootstrap lint
-	@tools/lint
+	@test -f build/release/build.ninja || cmake --preset release
+	@tools/lint $(LINT)
 
 format:         ## reformat every source file
 	@tools/bootstrap lint
 	@git ls-files -co --exclude-standard -- '*.h' '*.cc' '*.inc' ':!build' | xargs -r clang-format -i
 
 clean:          ## delete what was built; keeps dependencies and data
-	rm -rf build/release build/debug build/asan-ubsan build/tsan
+	rm -rf build/release build/debug build/asan-ubsan build/asan-ubsan-kernels build/tsan build/lint

@@ -13,9 +13,10 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
 
 find_program(SYRTOS_CCACHE ccache)
 if(SYRTOS_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Paths are hashed as seen from the checkout: a second clone finds what the first one built.
+  # Paths are hashed as seen from the checkout: a second clone finds what the first one built,
+  # and so does a second build directory, also where objects have lines for debuggers.
   # Precompiled headers are hashed by content; no macro of a command line changes them.
-  set(CMAKE_CXX_COMPILER_LAUNCHER env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}"
+  set(CMAKE_CXX_COMPILER_LAUNCHER env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
       CCACHE_SLOPPINESS=pch_defines,time_macros "${SYRTOS_CCACHE}")
 endif()
 
@@ -42,3 +43,9 @@ endif()
 # Vectorisation of square roots and comparisons needs the last two.
 set(SYRTOS_ISA_COMMON_FLAGS $<IF:$<CONFIG:Debug>,-O1,-O3> -ffp-contract=fast -fno-math-errno
     -fno-trapping-math)
+
+# Kernels take most of the time of tests and own no memory: sanitizers may leave them alone, since
+# whoever calls them is still checked.
+if(CMAKE_CXX_FLAGS MATCHES "-fsanitize" AND NOT SYRTOS_SANITIZE_KERNELS)
+  list(APPEND SYRTOS_ISA_COMMON_FLAGS -O2 -fno-sanitize=all)
+endif()

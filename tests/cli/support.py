@@ -10,6 +10,11 @@ BIN = os.environ["SYRTOS_BIN"]
 SOURCE = os.environ.get("SYRTOS_SOURCE", os.getcwd())
 MNIST = os.path.join(SOURCE, "build", "data", "mnist")
 
+# How many times as long as an ordinary build this one may take (sanitizers).
+PATIENCE = float(os.environ.get("SYRTOS_TEST_PATIENCE", "1"))
+# Nothing here takes so long; whoever has not ended by then hangs, on a busy machine too.
+HANGS = 120 * PATIENCE
+
 # Tests share their cores: threads that wait must not keep one busy.
 os.environ["OMP_WAIT_POLICY"] = "passive"
 
@@ -23,7 +28,7 @@ class Result:
         self.code, self.out, self.err = code, out, err
 
 
-def syrtos(*arguments, cwd=None, timeout=120, env=None):
+def syrtos(*arguments, cwd=None, timeout=HANGS, env=None):
     done = subprocess.run([BIN, *map(str, arguments)], cwd=cwd, timeout=timeout, text=True,
                           capture_output=True, env=env)
     return Result(done.returncode, done.stdout, done.stderr)

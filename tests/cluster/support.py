@@ -9,13 +9,20 @@ SOURCE = os.environ.get("SYRTOS_SOURCE", os.getcwd())
 CLUSTER = os.path.join(SOURCE, "tools", "cluster")
 SKIPPED = 77
 
+# How many times as long as an ordinary build this one may take (sanitizers).
+PATIENCE = float(os.environ.get("SYRTOS_TEST_PATIENCE", "1"))
+# Nothing here takes so long; whoever has not ended by then hangs, on a busy machine too.
+HANGS = 120 * PATIENCE
+# A lost rank is noticed within seconds. More than this means that nobody had noticed it.
+UNNOTICED = 40 * PATIENCE
+
 
 def check(condition, text):
     if not condition:
         raise AssertionError(text)
 
 
-def cluster(*arguments, timeout=120, **options):
+def cluster(*arguments, timeout=HANGS, **options):
     """Runs tools/cluster; where hosts cannot be made the whole test is skipped."""
     done = subprocess.run([CLUSTER, *map(str, arguments)], capture_output=True, text=True,
                           timeout=timeout, **options)

@@ -278,7 +278,7 @@ TEST(ConvWgrad, IsBitReproducibleAndTheBiasIsOptional) {
 }
 
 TEST(ConvWgrad, IsPreferredWherePackingPays) {
-  if (best_isa() < Isa::avx512) GTEST_SKIP() << "never preferred below AVX-512";
+  if (best_isa() < Isa::avx512) GTEST_SKIP() << "no AVX-512: never preferred";
   const auto preferred = [](ConvWgrad p) {
     p.layout = blocked_wgrad_layout(p.out_c, p.in_c, p.kernel_h, p.kernel_w, 16, 1);
     return conv_wgrad_should_use(p);

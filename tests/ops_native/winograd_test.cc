@@ -315,7 +315,7 @@ TEST(Winograd, RunsInsideAParallelRegionOnOneThread) {
 }
 
 TEST(Winograd, IsChosenWhereItSavesMoreThanItsTransformsCost) {
-  if (best_isa() < Isa::avx512) GTEST_SKIP() << "direct convolution everywhere";
+  if (best_isa() < Isa::avx512) GTEST_SKIP() << "no AVX-512: direct convolution everywhere";
   const auto chosen = [](Winograd p) {
     p.weights = blocked_wgrad_layout(p.out_c, p.in_c, 3, 3, 16, 1);
     const int count = int{winograd_forward_should_use(p)} +

@@ -31,7 +31,7 @@ TEST_P(WorldConformance, MessagesAreStoredAddedAndWidenedAsTheyLand) {
 }
 
 TEST_P(WorldConformance, AnotherSizeThanExpectedIsNamed) {
-  if (!GetParam().survives_losses) GTEST_SKIP() << "a failing rank ends all of them";
+  if (!GetParam().survives_losses) GTEST_SKIP() << "MPI ends every rank when one fails";
   const auto errors = run(2, send_other_size);
   EXPECT_TRUE(is_a<Mismatch>(errors[1])) << text_of(errors[1]);
   EXPECT_NE(text_of(errors[1]).find("44 B"), std::string::npos) << text_of(errors[1]);
@@ -39,7 +39,7 @@ TEST_P(WorldConformance, AnotherSizeThanExpectedIsNamed) {
 }
 
 TEST_P(WorldConformance, AnotherRoundThanExpectedIsNamed) {
-  if (!GetParam().survives_losses) GTEST_SKIP() << "a failing rank ends all of them";
+  if (!GetParam().survives_losses) GTEST_SKIP() << "MPI ends every rank when one fails";
   const auto errors = run(2, send_other_round);
   EXPECT_TRUE(is_a<Mismatch>(errors[1])) << text_of(errors[1]);
   EXPECT_NE(text_of(errors[1]).find("round 8"), std::string::npos) << text_of(errors[1]);
@@ -47,7 +47,7 @@ TEST_P(WorldConformance, AnotherRoundThanExpectedIsNamed) {
 }
 
 TEST_P(WorldConformance, ARankThatFailsIsLostToTheOthers) {
-  if (!GetParam().survives_losses) GTEST_SKIP() << "a failing rank ends all of them";
+  if (!GetParam().survives_losses) GTEST_SKIP() << "MPI ends every rank when one fails";
   const auto errors = run(3, fail_on_rank_1);
   EXPECT_EQ(text_of(errors[1]), "on purpose");
   for (const size_t rank : {0, 2}) {
@@ -57,7 +57,7 @@ TEST_P(WorldConformance, ARankThatFailsIsLostToTheOthers) {
 }
 
 TEST_P(WorldConformance, TheOthersGoOnWithoutALostRank) {
-  if (!GetParam().survives_losses) GTEST_SKIP() << "a failing rank ends all of them";
+  if (!GetParam().survives_losses) GTEST_SKIP() << "MPI ends every rank when one fails";
   const auto errors = run(3, go_on_without_rank_1);
   EXPECT_EQ(text_of(errors[0]), "");
   EXPECT_EQ(text_of(errors[2]), "");
