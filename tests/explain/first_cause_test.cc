@@ -16,7 +16,7 @@ using report::Cause;
 using report::CauseKind;
 using testing::HasSubstr;
 
-Cause first_cause(const Job& job) {
+Cause first_cause(const JobRequest& job) {
   const report::Explanation explanation =
       report::explain(report::read_run(job.run), {.simulate = false});
   if (explanation.causes.empty()) throw RunError("no cause was found");
@@ -25,15 +25,14 @@ Cause first_cause(const Job& job) {
 
 class FirstCause : public Distributed {
  protected:
-  static ResolvedJob resolved(const Job& job) { return resolve(job, cpu_info(), "nowhere"); }
+  static Job resolved(const JobRequest& job) { return resolve(job, cpu_info(), "nowhere"); }
 };
 
 TEST_F(FirstCause, IsTheOperatorThatIsSlow) {
-  const Job job = small_job("run");
-  ResolvedJob slow = resolved(job);
-  slow.machine = measure_machine();
-  slow.backend = std::make_shared<SlowBackend>("conv.backward_data");
-  Trainer trainer(slow);
+  const JobRequest job = small_job("run");
+  const TrainerOptions slow{.machine = measure_machine(),
+                            .backend = std::make_shared<SlowBackend>("conv.backward_data")};
+  Trainer trainer(resolved(job), 0, slow);
   trainer.begin();
   Silent silent;
   trainer.run_alone(silent, [] { return false; });
@@ -44,23 +43,22 @@ TEST_F(FirstCause, IsTheOperatorThatIsSlow) {
 }
 
 TEST_F(FirstCause, IsTheRankThatComputesSlowly) {
-  Job job = small_job("run");
+  JobRequest job = small_job("run");
   job.workers = 2;
-  const ResolvedJob fast = resolved(job);
-  ResolvedJob slow = fast;
-  slow.backend = std::make_shared<SlowBackend>("conv.backward_data");
-  train_over_tcp({fast, slow});
+  const Job both = resolved(job);
+  const TrainerOptions slow{.backend = std::make_shared<SlowBackend>("conv.backward_data")};
+  train_over_tcp({both, both}, {{}, slow});
   const Cause cause = first_cause(job);
   EXPECT_EQ(cause.kind, CauseKind::slow_rank) << cause.text;
   EXPECT_THAT(cause.text, HasSubstr("rank 1 on "));
 }
 
 TEST_F(FirstCause, IsTheLoaderThatIsSlowAndItsRankIsNamed) {
-  Job job = small_job("run");
+  JobRequest job = small_job("run");
   job.workers = 2;
   job.prefetch = 0;
-  const ResolvedJob fast = resolved(job);
-  ResolvedJob slow = fast;
+  const Job fast = resolved(job);
+  Job slow = fast;
   slow.data.train = std::make_shared<SlowData>(fast.data.train, std::chrono::milliseconds(5));
   train_over_tcp({fast, slow});
   const Cause cause = first_cause(job);
@@ -71,7 +69,7 @@ TEST_F(FirstCause, IsTheLoaderThatIsSlowAndItsRankIsNamed) {
 class SimulatedFirstCause : public Simulated {};
 
 TEST_F(SimulatedFirstCause, IsTheLinkThatIsSlow) {
-  const Job job = job_of("ps", "join", 3);
+  const JobRequest job = job_of("ps", "join", 3);
   SimOptions cluster = fast_cluster(4);
   cluster.hosts[2].bandwidth = 20e6;
   simulate(job, cluster);
@@ -82,7 +80,7 @@ TEST_F(SimulatedFirstCause, IsTheLinkThatIsSlow) {
 
 TEST_F(SimulatedFirstCause, IsTheHostThatIsSlow) {
   for (const char* exchange : {"allreduce", "ps"}) {
-    Job job = job_of(exchange, "join", 3);
+    JobRequest job = job_of(exchange, "join", 3);
     job.run = (directory_ / exchange).string();
     SimOptions cluster = fast_cluster(4);
     cluster.hosts[1].speed = 0.25;

@@ -15,8 +15,8 @@ using testing::HasSubstr;
 
 class Lost : public Distributed {
  protected:
-  Job spare_job(const char* sync) const {
-    Job job = small_job(sync);
+  JobRequest spare_job(const char* sync) const {
+    JobRequest job = small_job(sync);
     job.workers = 3;
     job.exchange = "ps";
     job.sync = sync;
@@ -27,7 +27,7 @@ class Lost : public Distributed {
   }
 
   /// Worker 2 is lost in the second epoch. Returns worker 0's step then.
-  static int64_t train_and_lose(const Job& job) {
+  static int64_t train_and_lose(const JobRequest& job) {
     int64_t lost_at = 0;
     Happenings happenings;
     happenings.lost = 2;
@@ -43,7 +43,7 @@ class Lost : public Distributed {
 
 TEST_F(Lost, AWorkerIsNamedWithItsStepInTheTextAndOnThePage) {
   for (const char* sync : {"async", "backup:1"}) {
-    const Job job = spare_job(sync);
+    const JobRequest job = spare_job(sync);
     const int64_t lost_at = train_and_lose(job);
     const report::Run run = report::read_run(job.run);
     ASSERT_EQ(run.lost.size(), 1U) << sync;
@@ -58,7 +58,7 @@ TEST_F(Lost, AWorkerIsNamedWithItsStepInTheTextAndOnThePage) {
 }
 
 TEST_F(Lost, NobodyIsWhenAllCameToTheEnd) {
-  const Job job = spare_job("async");
+  const JobRequest job = spare_job("async");
   train(job);
   EXPECT_TRUE(report::read_run(job.run).lost.empty());
 }

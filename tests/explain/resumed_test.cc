@@ -17,21 +17,21 @@ using testing::IsEmpty;
 
 class Resumed : public Distributed {
  protected:
-  Job long_job(int64_t workers) const {
-    Job job = small_job("run");
+  JobRequest long_job(int64_t workers) const {
+    JobRequest job = small_job("run");
     job.workers = workers;
     job.samples = 16 * 10 * workers;  // ten steps in an epoch
     job.sample_seconds = 0.01;
     return job;
   }
-  static Explanation explanation_of(const Job& job) {
+  static Explanation explanation_of(const JobRequest& job) {
     return report::explain(report::read_run(job.run), {.simulate = false});
   }
 };
 
 TEST_F(Resumed, StepsOfBothPartsFollowEachOtherWithoutThePause) {
   for (const int64_t workers : {1, 2}) {
-    Job job = long_job(workers);
+    JobRequest job = long_job(workers);
     job.run = (directory_ / std::to_string(workers)).string();
     const Result first = train(job, "", 14 * workers);
     ASSERT_EQ(first.outcome.end, Outcome::End::interrupted);
@@ -64,7 +64,7 @@ TEST_F(Resumed, StepsOfBothPartsFollowEachOtherWithoutThePause) {
 }
 
 TEST_F(Resumed, SumsAreThoseOfBothParts) {
-  const Job job = long_job(2);
+  const JobRequest job = long_job(2);
   train(job, "", 34);  // most of it: then sums without it would be smaller
   const nlohmann::json before = json_of(job, "exchange.json");
   const size_t samples = json_of(job, "hosts.json").begin()->size();
@@ -87,7 +87,7 @@ TEST_F(Resumed, SumsAreThoseOfBothParts) {
 }
 
 TEST_F(Resumed, StepsThatAreDoneAgainCountOnce) {
-  const Job job = long_job(1);
+  const JobRequest job = long_job(1);
   train(job, "", 8);
   const auto ckpt = std::filesystem::path(job.run) / "last.ckpt";
   std::filesystem::copy(ckpt, directory_ / "kept");
@@ -105,7 +105,7 @@ TEST_F(Resumed, StepsThatAreDoneAgainCountOnce) {
 }
 
 TEST_F(Resumed, MeansAreThoseOfTheLastTeam) {
-  Job job = long_job(1);
+  JobRequest job = long_job(1);
   train(job, "", 4);
   job.workers = 2;
   train(job, job.run);
@@ -116,7 +116,7 @@ TEST_F(Resumed, MeansAreThoseOfTheLastTeam) {
 }
 
 TEST_F(Resumed, StepsWithoutARecordAreNoted) {
-  const Job job = long_job(1);
+  const JobRequest job = long_job(1);
   train(job, "", 4);
   for (const char* file : {"steps.csv", "parts.json"}) {
     std::filesystem::remove(std::filesystem::path(job.run) / file);

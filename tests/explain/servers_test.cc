@@ -15,14 +15,14 @@ using testing::HasSubstr;
 
 class Servers : public Simulated {
  protected:
-  static Explanation explanation_of(const Job& job) {
+  static Explanation explanation_of(const JobRequest& job) {
     return report::explain(report::read_run(job.run), {.simulate = false});
   }
 };
 
 TEST_F(Servers, ABusyOneIsTheFirstCauseAndAnIdleOneIsNot) {
   SimOptions cluster = world::uniform_cluster(4, 1e10, 10e-6);
-  Job job = job_of("ps", "join", 3);
+  JobRequest job = job_of("ps", "join", 3);
   simulate(job, cluster);
   Explanation explanation = explanation_of(job);
   ASSERT_EQ(explanation.servers.size(), 1U);
@@ -44,7 +44,7 @@ TEST_F(Servers, ABusyOneIsTheFirstCauseAndAnIdleOneIsNot) {
 }
 
 TEST_F(Servers, OfAResumedRunGoOnTooAndEachIsShown) {
-  Job job = small_job("run");
+  JobRequest job = small_job("run");
   job.workers = 2;
   job.exchange = "ps-sharded:2";
   job.samples = 16 * 2 * 6;

@@ -21,7 +21,7 @@ struct Mode {
 class Accounts : public Distributed, public testing::WithParamInterface<Mode> {};
 
 TEST_P(Accounts, AddUpToTheTimeOfEachStep) {
-  Job job = small_job("run");
+  JobRequest job = small_job("run");
   job.workers = GetParam().workers;
   job.exchange = GetParam().exchange;
   job.sync = GetParam().sync;
@@ -62,12 +62,12 @@ INSTANTIATE_TEST_SUITE_P(Modes, Accounts,
 
 TEST_F(Distributed, ASlowLoaderIsFoundOnItsRankAndOthersWaitForIt) {
   constexpr auto kPause = std::chrono::milliseconds(5);
-  Job job = small_job("run");
+  JobRequest job = small_job("run");
   job.workers = 2;
   job.epochs = 1;
   job.prefetch = 0;
-  ResolvedJob fast = resolve(job, cpu_info(), "nowhere");
-  ResolvedJob slow = fast;
+  Job fast = resolve(job, cpu_info(), "nowhere");
+  Job slow = fast;
   slow.data.train = std::make_shared<SlowData>(fast.data.train, kPause);
   train_over_tcp({fast, slow});
   const auto ranks = divisions_of(job);
@@ -96,7 +96,7 @@ TEST_F(Simulated, OthersWaitForARankThatComputesSlowly) {
   cluster.hosts[1].speed = 0.25;
   for (const char* exchange : {"allreduce", "ps"}) {
     if (std::string(exchange) == "ps") cluster.hosts.push_back(cluster.hosts[0]);
-    Job job = job_of(exchange, "join", 3);
+    JobRequest job = job_of(exchange, "join", 3);
     job.run = (directory_ / exchange).string();
     const auto totals = simulate(job, cluster);
     ASSERT_EQ(totals.size(), cluster.hosts.size());
@@ -116,7 +116,7 @@ TEST_F(Simulated, ASlowLinkIsNetworkAndNobodyWaitsForOthers) {
   const auto fast = simulate(job_of("allreduce:ring", "join", 2), fast_cluster(2));
   SimOptions cluster = fast_cluster(2);
   for (world::SimHost& host : cluster.hosts) host.bandwidth = 20e6;
-  Job job = job_of("allreduce:ring", "join", 2);
+  JobRequest job = job_of("allreduce:ring", "join", 2);
   job.run = (directory_ / "slow").string();
   const auto slow = simulate(job, cluster);
   for (size_t rank = 0; rank < 2; ++rank) {
@@ -130,7 +130,7 @@ TEST_F(Simulated, ASlowLinkIsNetworkAndNobodyWaitsForOthers) {
 TEST_F(Simulated, AServerIsBusyWhereItsLinkIsSlowAndWaitsWhereItIsNot) {
   for (const char* sync : {"join", "async"}) {
     SimOptions cluster = world::uniform_cluster(4, 1e10, 10e-6);
-    Job job = job_of("ps", sync, 3);
+    JobRequest job = job_of("ps", sync, 3);
     job.run = (directory_ / fmt::format("fast-{}", sync)).string();
     const StepDivision fast = simulate(job, cluster).at(3);
     EXPECT_GT(fast[Part::wait], 0.5 * fast.sum()) << sync;
@@ -146,7 +146,7 @@ TEST_F(Simulated, WorkersOfAsyncWaitForNobodyWithinAnEpoch) {
   SimOptions cluster = fast_cluster(3);
   cluster.hosts[1].speed = 0.5;
   const auto free = simulate(job_of("ps", "async", 2), cluster);
-  Job job = job_of("ps", "ssp:1", 2);
+  JobRequest job = job_of("ps", "ssp:1", 2);
   job.run = (directory_ / "ssp").string();
   const auto bound = simulate(job, cluster);
   // Both wait at the end of the epoch; one step ahead is all that ssp:1 allows before.
@@ -164,7 +164,7 @@ TEST_F(Simulated, WorkersOfAsyncWaitForNobodyWithinAnEpoch) {
 }
 
 TEST_F(Simulated, ExchangeThatComputingHidesIsCountedBesideIt) {
-  Job job = job_of("allreduce:ring", "join", 2);
+  JobRequest job = job_of("allreduce:ring", "join", 2);
   job.bucket_mb = 0.02;
   const auto totals = simulate(job, fast_cluster(2));
   for (const StepDivision& total : totals) {
@@ -187,7 +187,7 @@ TEST_F(Simulated, ExchangeThatComputingHidesIsCountedBesideIt) {
 }
 
 TEST_F(Distributed, KernelsAreCountedOncePerStep) {
-  Job job = small_job("run");
+  JobRequest job = small_job("run");
   job.samples = 64;
   train(job);
   const nlohmann::json operators = json_of(job, "operators.json");
@@ -206,7 +206,7 @@ TEST_F(Distributed, KernelsAreCountedOncePerStep) {
 }
 
 TEST_F(Distributed, ATraceHasTheStepsThatWereAskedForOfEveryRank) {
-  Job job = small_job("run");
+  JobRequest job = small_job("run");
   job.workers = 2;
   job.trace = "steps=2..3";
   train(job);
@@ -232,7 +232,7 @@ TEST_F(Distributed, ATraceHasTheStepsThatWereAskedForOfEveryRank) {
 }
 
 TEST_F(Distributed, ATraceHasTheEventsOfServersToo) {
-  Job job = small_job("run");
+  JobRequest job = small_job("run");
   job.workers = 2;
   job.exchange = "ps-sharded:2";
   job.trace = "steps=2..3";
@@ -255,7 +255,7 @@ TEST_F(Distributed, ATraceHasTheEventsOfServersToo) {
 }
 
 TEST_F(Distributed, AnUpdateOfAServerIsOneSpanOfTheTrace) {
-  Job job = small_job("run");
+  JobRequest job = small_job("run");
   job.workers = 2;
   job.exchange = "ps";
   job.bucket_mb = 100;  // all in one piece
@@ -274,15 +274,15 @@ TEST_F(Distributed, AnUpdateOfAServerIsOneSpanOfTheTrace) {
 }
 
 TEST(Trace, StepsAreAllOrARange) {
-  EXPECT_FALSE(parse_trace("none").any());
-  EXPECT_TRUE(parse_trace("all").contains(1));
-  EXPECT_TRUE(parse_trace("steps=7").contains(7));
-  EXPECT_FALSE(parse_trace("steps=7").contains(8));
-  EXPECT_TRUE(parse_trace("steps=100..110").contains(110));
-  EXPECT_FALSE(parse_trace("steps=100..110").contains(99));
+  EXPECT_FALSE(job::parse_trace("none").any());
+  EXPECT_TRUE(job::parse_trace("all").contains(1));
+  EXPECT_TRUE(job::parse_trace("steps=7").contains(7));
+  EXPECT_FALSE(job::parse_trace("steps=7").contains(8));
+  EXPECT_TRUE(job::parse_trace("steps=100..110").contains(110));
+  EXPECT_FALSE(job::parse_trace("steps=100..110").contains(99));
   for (const char* wrong :
        {"", "steps", "steps=", "steps=0", "steps=5..4", "steps=1..x", "job.toml"}) {
-    EXPECT_THROW(parse_trace(wrong), RequestError) << wrong;
+    EXPECT_THROW(job::parse_trace(wrong), RequestError) << wrong;
   }
 }
 

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "syrtos/train/job_file.h"
+#include "syrtos/job/file.h"
 #include "tests/train/team.h"
 
 namespace syrtos::train {
@@ -18,7 +18,7 @@ class Split : public Distributed, public testing::WithParamInterface<Way> {};
 
 TEST_P(Split, IsTheSameAsTrainingAlone) {
   const Result alone = train(small_job("alone"));
-  Job job = small_job("together");
+  JobRequest job = small_job("together");
   job.workers = GetParam().workers;
   job.exchange = GetParam().exchange;
   job.sync = "split";
@@ -40,9 +40,9 @@ INSTANTIATE_TEST_SUITE_P(Exchanges, Split,
                                          Way{2, "ps-sharded:2", ""}, Way{3, "ps-colocated", ""}));
 
 TEST_F(Distributed, JoinIsTheSameAsOneBatchOfAllSamples) {
-  Job whole = small_job("whole");
+  JobRequest whole = small_job("whole");
   whole.batch = 30;
-  Job job = small_job("join");
+  JobRequest job = small_job("join");
   job.batch = 10;
   job.workers = 3;
   EXPECT_LT(difference(train(whole).weights, train(job).weights), 2e-6);
@@ -50,7 +50,7 @@ TEST_F(Distributed, JoinIsTheSameAsOneBatchOfAllSamples) {
 
 TEST_F(Distributed, SplitWithBatchNormIsTheSameAsAloneWhenStatisticsAreSynchronised) {
   const auto job_of = [&](const char* run, int64_t workers, const char* batch_norm) {
-    Job job = small_job(run);
+    JobRequest job = small_job(run);
     job.network = "resnet18";
     job.input = "3x32x32";
     job.samples = 22;
@@ -75,7 +75,7 @@ TEST_F(Distributed, EveryModeTrainsAndAllWorkersEndWithTheSameWeights) {
   for (const Way& way :
        {Way{3, "ps", "async"}, Way{2, "ps-colocated", "async"}, Way{3, "ps-sharded:2", "ssp:1"},
         Way{3, "ps", "backup:1"}, Way{3, "allreduce", "local:2"}}) {
-    Job job = small_job("mode" + std::to_string(n++));
+    JobRequest job = small_job("mode" + std::to_string(n++));
     job.workers = way.workers;
     job.exchange = way.exchange;
     job.sync = way.sync;
@@ -89,7 +89,7 @@ TEST_F(Distributed, EveryModeTrainsAndAllWorkersEndWithTheSameWeights) {
 
 TEST_F(Distributed, ARunGoesOnWithAnotherNumberOfWorkersAndAnotherExchange) {
   const Result undisturbed = train(small_job("undisturbed"));
-  Job job = small_job("run");
+  JobRequest job = small_job("run");
   job.workers = 4;
   job.sync = "split";
   job.exchange = "ps";
@@ -109,9 +109,9 @@ TEST_F(Distributed, ARunGoesOnWithAnotherNumberOfWorkersAndAnotherExchange) {
 }
 
 TEST_F(Distributed, WorkersThatDifferAreNamed) {
-  Job job = small_job("differ");
+  JobRequest job = small_job("differ");
   job.workers = 2;
-  Job other = job;
+  JobRequest other = job;
   other.seed = 7;  // other random data, too
   Trainer first(resolve(job, cpu_info(), "nowhere"), 0);
   Trainer second(resolve(other, cpu_info(), "nowhere"), 1);
@@ -136,7 +136,7 @@ TEST_F(Distributed, WorkersThatDifferAreNamed) {
 TEST_F(Distributed, WhatMakesNoSenseIsRefused) {
   const auto refused = [&](const char* exchange, const char* sync, int64_t workers,
                            const char* update, const std::string& why) {
-    Job job = small_job("refused");
+    JobRequest job = small_job("refused");
     job.exchange = exchange;
     job.sync = sync;
     job.workers = workers;

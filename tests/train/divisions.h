@@ -8,16 +8,16 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "syrtos/job/job.h"
 #include "syrtos/trace/division_log.h"
-#include "syrtos/train/job.h"
 
 namespace syrtos::train {
 
-inline std::vector<trace::RankDivision> divisions_of(const Job& job) {
+inline std::vector<trace::RankDivision> divisions_of(const JobRequest& job) {
   return trace::read_divisions(std::filesystem::path(job.run) / "steps.csv");
 }
 
-inline nlohmann::json json_of(const Job& job, const char* name) {
+inline nlohmann::json json_of(const JobRequest& job, const char* name) {
   std::ifstream in(std::filesystem::path(job.run) / name);
   return nlohmann::json::parse(in);
 }

@@ -46,7 +46,8 @@ class Views : public testing::Test {
   Evaluation measure(const data::Dataset& data, const char* views, int prefetch = 2) {
     const data::Transform transform(data.info(), data.info().shape(), {{128}, {60}}, {},
                                     DType::f32);
-    return evaluate(network_.evaluation(), {data, transform, parse_views(views), prefetch});
+    return evaluate(network_.evaluation(),
+                    {data, transform, views_of(job::parse_views(views)), prefetch});
   }
   CompiledNetwork network_;
 };
@@ -68,11 +69,11 @@ TEST_F(Views, GiveTheSameHoweverBatchesArePrepared) {
 TEST(ViewNames, StandForWeightsThatAddUpToOne) {
   for (const char* name : {"none", "flip", "flip+shift"}) {
     float sum = 0;
-    for (const View& view : parse_views(name)) sum += view.weight;
+    for (const job::View& view : views_of(job::parse_views(name))) sum += view.weight;
     EXPECT_FLOAT_EQ(sum, 1) << name;
   }
-  EXPECT_EQ(parse_views("flip+shift").size(), 6U);
-  EXPECT_THROW(parse_views("flop"), RequestError);
+  EXPECT_EQ(views_of(job::Views::flip_and_shift).size(), 6U);
+  EXPECT_THROW(job::parse_views("flop"), RequestError);
 }
 
 TEST(TopFive, HoldsALabelThatFewerThanFiveOthersBeat) {

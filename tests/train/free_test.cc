@@ -12,8 +12,8 @@ using testing::HasSubstr;
 
 class FreeWorkers : public Distributed {
  protected:
-  Job free_job(const std::string& run, int64_t workers, const std::string& sync) const {
-    Job job = small_job(run);
+  JobRequest free_job(const std::string& run, int64_t workers, const std::string& sync) const {
+    JobRequest job = small_job(run);
     job.workers = workers;
     job.exchange = "ps";
     job.sync = sync;
@@ -23,7 +23,7 @@ class FreeWorkers : public Distributed {
   }
 
   /// Weights hardly change, so that what is measured does not depend on who came first.
-  static void freeze(Job& job) { job.learning_rate = 1e-12; }
+  static void freeze(JobRequest& job) { job.learning_rate = 1e-12; }
 
   /// Each worker stops when it is asked for the n-th time.
   static Happenings each_stops_at(int64_t n) {
@@ -44,7 +44,7 @@ class FreeWorkers : public Distributed {
 
 TEST_F(FreeWorkers, ALostOneNoLongerCounts) {
   for (const char* sync : {"async", "ssp:1", "backup:1"}) {
-    Job job = free_job(fmt::format("lost-{}", sync), 3, sync);
+    JobRequest job = free_job(fmt::format("lost-{}", sync), 3, sync);
     job.epochs = 3;
     Happenings happenings;
     happenings.lost = 2;
@@ -69,7 +69,7 @@ TEST_F(FreeWorkers, ALostOneNoLongerCounts) {
 
 TEST_F(FreeWorkers, GoOnWithinAnEpochWithTheSumsOfAll) {
   for (const char* sync : {"async", "ssp:1"}) {
-    Job job = free_job(fmt::format("whole-{}", sync), 2, sync);
+    JobRequest job = free_job(fmt::format("whole-{}", sync), 2, sync);
     job.epochs = 1;
     freeze(job);
     const Result whole = train(job);
@@ -87,7 +87,7 @@ TEST_F(FreeWorkers, GoOnWithinAnEpochWithTheSumsOfAll) {
 }
 
 TEST_F(FreeWorkers, CheckpointsWithinAnEpochDoNotChangeItsSums) {
-  Job job = free_job("never", 2, "async");
+  JobRequest job = free_job("never", 2, "async");
   job.epochs = 1;
   freeze(job);
   const Result never = train(job);
@@ -102,7 +102,7 @@ TEST_F(FreeWorkers, CheckpointsWithinAnEpochDoNotChangeItsSums) {
 TEST_F(FreeWorkers, AnEpochThatOnlyTheFirstHasUsedIsEvaluatedWhenTheRunGoesOn) {
   // At the end of the run, of its first epoch, and of steps that end within an epoch.
   for (const auto& [last, steps] : {std::pair{18, 0}, {9, 0}, {13, 13}}) {
-    Job job = free_job(fmt::format("last-{}-{}", last, steps), 2, "async");
+    JobRequest job = free_job(fmt::format("last-{}-{}", last, steps), 2, "async");
     job.steps = steps;
     const Result first = train(job, "", second_stops_before(last));
     EXPECT_EQ(first.outcome.end, Outcome::End::interrupted);
@@ -120,7 +120,7 @@ TEST_F(FreeWorkers, AnEpochThatOnlyTheFirstHasUsedIsEvaluatedWhenTheRunGoesOn) {
 
 TEST_F(FreeWorkers, CountUpdatesOnWhenTheRunGoesOn) {
   for (const char* exchange : {"ps", "ps-sharded:2"}) {
-    Job job = free_job(fmt::format("updates-{}", exchange), 2, "async");
+    JobRequest job = free_job(fmt::format("updates-{}", exchange), 2, "async");
     job.exchange = exchange;
     job.optimizer = "adam";
     job.learning_rate = 0.001;
@@ -139,7 +139,7 @@ TEST_F(FreeWorkers, CountUpdatesOnWhenTheRunGoesOn) {
 }
 
 TEST_F(FreeWorkers, ThoseWithoutSamplesMakeNoUpdate) {
-  Job job = free_job("few", 2, "async");
+  JobRequest job = free_job("few", 2, "async");
   job.samples = 9;  // 4 and 4, then none and 1
   job.epochs = 1;
   const Result result = train(job);
@@ -150,7 +150,7 @@ TEST_F(FreeWorkers, ThoseWithoutSamplesMakeNoUpdate) {
 
 TEST_F(FreeWorkers, NobodyWaitsForOneThatStops) {
   for (const char* sync : {"ssp:0", "ssp:2", "backup:1"}) {
-    const Job job = free_job(fmt::format("stops-{}", sync), 3, sync);
+    const JobRequest job = free_job(fmt::format("stops-{}", sync), 3, sync);
     Happenings happenings;
     int64_t asked = 0;
     happenings.stop = [&](int worker) { return worker == 0 && ++asked > 2; };
@@ -160,7 +160,7 @@ TEST_F(FreeWorkers, NobodyWaitsForOneThatStops) {
 }
 
 TEST_F(FreeWorkers, GradientsThatCameTooLateAreReported) {
-  Job job = free_job("late", 3, "backup:2");
+  JobRequest job = free_job("late", 3, "backup:2");
   const Result result = train(job);
   EXPECT_GT(result.outcome.dropped, 0);
   for (const EpochMetrics& epoch : result.epochs) {
@@ -170,7 +170,7 @@ TEST_F(FreeWorkers, GradientsThatCameTooLateAreReported) {
 }
 
 TEST_F(Distributed, SynchronisedBatchNormNeedsSamplesForAllWhereARunGoesOn) {
-  Job job = small_job("norm");
+  JobRequest job = small_job("norm");
   job.samples = 53;
   job.batch = 4;
   job.batch_norm = "synchronised";

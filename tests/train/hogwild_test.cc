@@ -24,8 +24,8 @@ class Losses : public TrainObserver {
 
 class Hogwild : public SmallJobs {
  protected:
-  Job small_job(const std::string& run, int64_t workers) const {
-    Job job = SmallJobs::small_job(run);
+  JobRequest small_job(const std::string& run, int64_t workers) const {
+    JobRequest job = SmallJobs::small_job(run);
     job.batch = 8;
     job.epochs = 3;
     job.workers = workers;
@@ -34,7 +34,7 @@ class Hogwild : public SmallJobs {
     return job;
   }
 
-  static ResolvedJob resolved(const Job& job) { return resolve(job, cpu_info(), "nowhere"); }
+  static Job resolved(const JobRequest& job) { return resolve(job, cpu_info(), "nowhere"); }
   static bool never() { return false; }
 
   static std::vector<float> weights(Trainer& trainer) {
@@ -52,7 +52,7 @@ class Hogwild : public SmallJobs {
 TEST_F(Hogwild, OneWorkerIsTheSameAsTrainingAlone) {
   for (const char* precision : {"f32", "auto"}) {  // bf16 where the CPU has it
     for (const char* optimizer : {"momentum", "adam"}) {
-      Job job = small_job(fmt::format("one-{}-{}", precision, optimizer), 1);
+      JobRequest job = small_job(fmt::format("one-{}-{}", precision, optimizer), 1);
       job.precision = precision;
       job.optimizer = optimizer;
       job.clip = 1;
@@ -87,7 +87,7 @@ TEST_F(Hogwild, WorkersTrainTheSameMemory) {
 class Workers : public Hogwild, public testing::WithParamInterface<int> {};
 
 TEST_P(Workers, LearnTogether) {
-  Job job = small_job("together", GetParam());
+  JobRequest job = small_job("together", GetParam());
   job.epochs = 40;
   ThreadTeam team(resolved(job));
   team.first().begin();
@@ -105,7 +105,7 @@ TEST_P(Workers, LearnTogether) {
 INSTANTIATE_TEST_SUITE_P(Numbers, Workers, testing::Values(2, 3));
 
 TEST_F(Hogwild, ARunGoesOnWithAnotherNumberOfWorkersAndAlone) {
-  Job job = small_job("run", 3);
+  JobRequest job = small_job("run", 3);
   Losses losses;
   const auto interrupted_after = [&](int64_t asked_at_most, const std::string& resume) {
     ThreadTeam team(resolved(job));
@@ -135,7 +135,7 @@ TEST_F(Hogwild, ARunGoesOnWithAnotherNumberOfWorkersAndAlone) {
 }
 
 TEST_F(Hogwild, CheckpointsWithinAnEpochAreMadeTogether) {
-  Job job = small_job("often", 2);
+  JobRequest job = small_job("often", 2);
   job.checkpoint_every = 2;
   ThreadTeam team(resolved(job));
   team.first().begin();
@@ -169,7 +169,7 @@ TEST_F(Hogwild, WhenOneFailsAllEndWithItsError) {
 
 TEST_F(Hogwild, WhatNeedsMessagesOrStepsOfItsOwnIsRefused) {
   const auto refusal = [&](auto change) -> std::string {
-    Job job = small_job("refused", 2);
+    JobRequest job = small_job("refused", 2);
     change(job);
     try {
       resolved(job);
@@ -178,9 +178,9 @@ TEST_F(Hogwild, WhatNeedsMessagesOrStepsOfItsOwnIsRefused) {
     }
     return "";
   };
-  EXPECT_THAT(refusal([](Job& job) { job.wire = "bf16"; }), HasSubstr("--wire"));
-  EXPECT_THAT(refusal([](Job& job) { job.lookahead = 5; }), HasSubstr("--lookahead"));
-  EXPECT_THAT(refusal([](Job& job) { job.sync = "join"; }), HasSubstr("--sync async"));
+  EXPECT_THAT(refusal([](JobRequest& job) { job.wire = "bf16"; }), HasSubstr("--wire"));
+  EXPECT_THAT(refusal([](JobRequest& job) { job.lookahead = 5; }), HasSubstr("--lookahead"));
+  EXPECT_THAT(refusal([](JobRequest& job) { job.sync = "join"; }), HasSubstr("--sync async"));
 }
 
 }  // namespace

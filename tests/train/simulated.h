@@ -20,8 +20,8 @@ class Simulated : public Distributed {
   static constexpr double kPass = 3e-3;
   static constexpr double kUpdate = 0.3e-3;
 
-  Job job_of(const char* exchange, const char* sync, int workers) {
-    Job job = small_job("run");
+  JobRequest job_of(const char* exchange, const char* sync, int workers) {
+    JobRequest job = small_job("run");
     job.workers = workers;
     job.exchange = exchange;
     job.sync = sync;
@@ -33,7 +33,7 @@ class Simulated : public Distributed {
   }
 
   std::string times_file() {
-    const ResolvedJob job = resolve(small_job("none"), cpu_info(), "nowhere");
+    const Job job = resolve(small_job("none"), cpu_info(), "nowhere");
     CompiledNetwork network(job.network, job.model_options(16), CompiledNetwork::Use::training);
     const graph::Program& program = network.training().program();
     strategy::ComputeTimes times;
@@ -61,8 +61,8 @@ class Simulated : public Distributed {
     return file;
   }
 
-  static std::vector<StepDivision> simulate(const Job& job, SimOptions options) {
-    const ResolvedJob resolved = resolve(job, cpu_info(), "nowhere");
+  static std::vector<StepDivision> simulate(const JobRequest& job, SimOptions options) {
+    const Job resolved = resolve(job, cpu_info(), "nowhere");
     const strategy::Team team = team_of(resolved);
     std::deque<Trainer> trainers;
     for (int worker = 0; worker < team.workers; ++worker) trainers.emplace_back(resolved, worker);

@@ -1,15 +1,18 @@
 #pragma once
 
-#include "syrtos/train/job.h"
+#include "syrtos/job/resolve.h"
 #include "tests/support/temporary.h"
 
 namespace syrtos::train {
 
+using job::Job;
+using job::JobRequest;
+
 class SmallJobs : public TemporaryDirectory {
  protected:
   /// A network and samples that need little time.
-  Job small_job(const std::string& run) const {
-    Job job;
+  JobRequest small_job(const std::string& run) const {
+    JobRequest job;
     job.network = "lenet5";
     job.data = "random";
     job.samples = 70;

@@ -41,15 +41,17 @@ class Distributed : public SmallJobs {
   };
 
   /// Stops when somebody asks for the next time after so many.
-  static Result train(const Job& job, const std::string& resume = "", int64_t stop_after = 0) {
+  static Result train(const JobRequest& job, const std::string& resume = "",
+                      int64_t stop_after = 0) {
     int64_t asked = 0;
     Happenings happenings;
     happenings.stop = [&](int) { return stop_after > 0 && ++asked > stop_after; };
     return train(job, resume, happenings);
   }
 
-  static Result train(const Job& job, const std::string& resume, const Happenings& happenings) {
-    const ResolvedJob resolved = resolve(job, cpu_info(), "nowhere");
+  static Result train(const JobRequest& job, const std::string& resume,
+                      const Happenings& happenings) {
+    const Job resolved = resolve(job, cpu_info(), "nowhere");
     const strategy::Team team = team_of(resolved);
     world::LocalCluster cluster(team.workers + team.servers);
     std::deque<Trainer> trainers;
@@ -93,10 +95,12 @@ class Distributed : public SmallJobs {
   }
 
   /// Each worker has threads and a job of its own.
-  static void train_over_tcp(const std::vector<ResolvedJob>& jobs) {
+  static void train_over_tcp(const std::vector<Job>& jobs,
+                             std::vector<TrainerOptions> options = {}) {
     std::deque<Trainer> trainers;
+    options.resize(jobs.size());
     for (size_t rank = 0; rank < jobs.size(); ++rank) {
-      trainers.emplace_back(jobs[rank], static_cast<int>(rank));
+      trainers.emplace_back(jobs[rank], static_cast<int>(rank), options[rank]);
     }
     trainers[0].begin();
     world::TcpCluster cluster(static_cast<int>(jobs.size()), {});

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "syrtos/data/patches.h"
+#include "syrtos/job/file.h"
 #include "syrtos/nn/zoo/zoo.h"
-#include "syrtos/train/job_file.h"
 #include "syrtos/train/predict.h"
 #include "tests/train/small_job.h"
 
@@ -28,8 +28,8 @@ class Quiet : public TrainObserver {
 
 class Training : public SmallJobs {
  protected:
-  Job small_job(const std::string& run) const {
-    Job job = SmallJobs::small_job(run);
+  JobRequest small_job(const std::string& run) const {
+    JobRequest job = SmallJobs::small_job(run);
     job.epochs = 3;
     job.threads = 2;
     job.optimizer = "adam";
@@ -38,17 +38,17 @@ class Training : public SmallJobs {
     return job;
   }
 
-  static Outcome train(const Job& job, Quiet& quiet, const std::function<bool()>& stop) {
+  static Outcome train(const JobRequest& job, Quiet& quiet, const std::function<bool()>& stop) {
     Trainer trainer(resolve(job, cpu_info(), "nowhere"));
     trainer.begin();
     return trainer.run_alone(quiet, stop);
   }
-  static Outcome train(const Job& job) {
+  static Outcome train(const JobRequest& job) {
     Quiet quiet;
     return train(job, quiet, [] { return false; });
   }
   Outcome go_on(const std::string& run, Quiet& quiet) const {
-    Job job;
+    JobRequest job;
     read_job_file(job, directory_ / run / "job.toml");
     Trainer trainer(resolve(job, cpu_info(), "nowhere"));
     trainer.resume(directory_ / run);
@@ -65,7 +65,7 @@ class Training : public SmallJobs {
 };
 
 TEST_F(Training, learns_random_samples_by_heart) {
-  Job job = small_job("a");
+  JobRequest job = small_job("a");
   job.epochs = 30;
   const Outcome outcome = train(job);
   ASSERT_EQ(outcome.epochs.size(), 30U);
@@ -81,7 +81,7 @@ TEST_F(Training, twice_gives_the_same_bits) {
   EXPECT_EQ(file("a/last.ckpt"), file("b/last.ckpt"));
   EXPECT_EQ(file("a/best.ckpt"), file("b/best.ckpt"));
   EXPECT_EQ(file("a/job.toml"), file("b/job.toml"));
-  Job other = small_job("c");
+  JobRequest other = small_job("c");
   other.seed = 2;
   train(other);
   EXPECT_NE(file("a/last.ckpt"), file("c/last.ckpt"));
@@ -109,7 +109,7 @@ TEST_F(Training, interrupted_anywhere_and_resumed_gives_the_same_bits) {
 
 TEST_F(Training, with_augmentation_and_lookahead_is_resumed_with_the_same_bits) {
   const auto job_of = [&](const std::string& run) {
-    Job job = small_job(run);
+    JobRequest job = small_job(run);
     job.augment = "crop:2:reflect,flip:alternate,cutout:4,noise:0.1";
     job.lookahead = 3;
     job.optimizer = "nesterov";
@@ -130,7 +130,7 @@ TEST_F(Training, with_augmentation_and_lookahead_is_resumed_with_the_same_bits) 
 
 TEST_F(Training, gives_the_same_bits_however_many_batches_are_prepared_ahead) {
   for (const int64_t prefetch : {0, 1, 6}) {
-    Job job = small_job("p" + std::to_string(prefetch));
+    JobRequest job = small_job("p" + std::to_string(prefetch));
     job.augment = "crop:2,flip";
     job.prefetch = prefetch;
     train(job);
@@ -141,7 +141,7 @@ TEST_F(Training, gives_the_same_bits_however_many_batches_are_prepared_ahead) {
 
 TEST_F(Training, uses_every_sample_once_an_epoch_unless_asked_otherwise) {
   const auto samples = [&](const std::string& remainder) {
-    Job job = small_job(remainder);
+    JobRequest job = small_job(remainder);
     job.remainder = remainder;
     const Outcome outcome = train(job);
     return std::pair(outcome.epochs.back().samples, outcome.position.step);
@@ -152,7 +152,7 @@ TEST_F(Training, uses_every_sample_once_an_epoch_unless_asked_otherwise) {
 }
 
 TEST_F(Training, evaluates_every_so_many_epochs_and_at_the_end) {
-  Job job = small_job("a");
+  JobRequest job = small_job("a");
   job.epochs = 5;
   job.evaluate_every = 2;
   const Outcome outcome = train(job);
@@ -163,7 +163,7 @@ TEST_F(Training, evaluates_every_so_many_epochs_and_at_the_end) {
 
 TEST_F(Training, killed_between_checkpoints_goes_on_from_the_last_one) {
   train(small_job("whole"));
-  Job job = small_job("part");
+  JobRequest job = small_job("part");
   job.checkpoint_every = 2;
   // A stop without the chance to save: the last checkpoint is put back afterwards.
   std::string saved;
@@ -213,13 +213,13 @@ TEST_F(Training, starts_from_kernels_that_whiten_the_patches_of_its_data) {
     write(std::string(half) + "-images-idx3-ubyte", images);
     write(std::string(half) + "-labels-idx1-ubyte", labels);
   }
-  Job job = small_job("a");
+  JobRequest job = small_job("a");
   job.network = "cifar10-fast";
   job.data = directory_.string();
   job.batch = 10;
   job.steps = 1;
   train(job);
-  const ResolvedJob resolved = resolve(job, cpu_info(), "nowhere");
+  const Job resolved = resolve(job, cpu_info(), "nowhere");
   const std::vector<double> covariance =
       data::patch_covariance(*resolved.data.train, resolved.normalization, 2, 2);
   CheckpointReader reader(directory_ / "a/last.ckpt");
@@ -264,7 +264,7 @@ TEST_F(Training, complete_runs_are_not_resumed) {
 }
 
 TEST_F(Training, stops_after_so_many_steps) {
-  Job job = small_job("a");
+  JobRequest job = small_job("a");
   job.steps = 6;
   const Outcome outcome = train(job);
   EXPECT_EQ(outcome.position.step, 6);
@@ -273,7 +273,7 @@ TEST_F(Training, stops_after_so_many_steps) {
 }
 
 TEST_F(Training, stops_early_when_the_metric_gets_no_better) {
-  Job job = small_job("a");
+  JobRequest job = small_job("a");
   job.epochs = 50;
   job.patience = 2;
   job.metric = "loss";
@@ -284,7 +284,7 @@ TEST_F(Training, stops_early_when_the_metric_gets_no_better) {
 }
 
 TEST_F(Training, says_at_which_step_and_layer_the_loss_is_lost) {
-  Job job = small_job("a");
+  JobRequest job = small_job("a");
   job.optimizer = "momentum";
   job.learning_rate = 1e30;
   job.network = "mlp";
@@ -295,7 +295,7 @@ TEST_F(Training, says_at_which_step_and_layer_the_loss_is_lost) {
 }
 
 TEST_F(Training, clipping_keeps_it_finite) {
-  Job job = small_job("a");
+  JobRequest job = small_job("a");
   job.clip = 1e-3;
   job.optimizer = "sgd";
   job.learning_rate = 1;
@@ -330,7 +330,7 @@ TEST_F(Training, evaluation_counts_the_last_short_batch_once) {
 
 TEST_F(Training, checkpoints_of_another_network_are_refused) {
   train(small_job("a"));
-  Job job = small_job("b");
+  JobRequest job = small_job("b");
   job.network = "mlp";
   train(job);
   std::filesystem::copy_file(directory_ / "a/last.ckpt", directory_ / "b/last.ckpt",
@@ -343,7 +343,7 @@ TEST_F(Training, checkpoints_of_another_network_are_refused) {
 }
 
 TEST_F(Training, refuses_a_batch_that_does_not_fit_in_memory) {
-  Job job = small_job("a");
+  JobRequest job = small_job("a");
   job.network = "resnet50";
   job.input = "224";
   job.samples = job.batch = 200000;

@@ -1,6 +1,7 @@
 #include "syrtos/cli/load_request.h"
 
 #include "syrtos/base/error.h"
+#include "syrtos/job/precision.h"
 #include "syrtos/nn/zoo/zoo.h"
 #include "syrtos/run/directory.h"
 
@@ -14,10 +15,10 @@ train::Predictor load(const LoadRequest& request, const Context& context) {
   const int threads = request.threads > 0 ? static_cast<int>(request.threads) : context.cpu.cores;
   const train::PredictorOptions options{
       .data = request.data,
-      .precision = train::choose_precision(request.precision, context.cpu),
+      .precision = job::choose_precision(request.precision, context.cpu),
       .threads = threads,
       .batch = request.batch,
-      .views = train::parse_views(request.views)};
+      .views = job::parse_views(request.views)};
   train::CheckpointReader checkpoint(run::find_checkpoint(request.checkpoint));
   const nn::Network network = nn::find_network(train::describe(checkpoint).network);
   return {network, checkpoint, options, context.environment.cache_home};

@@ -6,10 +6,12 @@
 #include "syrtos/cli/command.h"
 #include "syrtos/graph/passes.h"
 #include "syrtos/graph/print.h"
+#include "syrtos/job/image_size.h"
+#include "syrtos/job/precision.h"
+#include "syrtos/job/request.h"
 #include "syrtos/nn/summary.h"
 #include "syrtos/nn/zoo/zoo.h"
 #include "syrtos/train/compiled_network.h"
-#include "syrtos/train/resolve.h"
 
 namespace syrtos::cli {
 
@@ -21,7 +23,7 @@ struct Options {
   std::string name;
   std::string input = "auto";
   std::string precision = "f32";
-  int64_t classes = train::kUnset;
+  int64_t classes = job::kUnset;
   int64_t batch = 1;
   bool json = false;
   bool dot = false;
@@ -32,13 +34,13 @@ struct Options {
 nn::ModelOptions model_options(const nn::Network& network, const Options& options,
                                const Context& context) {
   nn::ModelOptions result = network.default_options();
-  const Shape image = train::parse_image_size(options.input).shape_for(network.info());
+  const Shape image = job::parse_image_size(options.input).shape_for(network.info());
   result.channels = image[0];
   result.height = image[1];
   result.width = image[2];
-  if (options.classes != train::kUnset) result.classes = options.classes;
+  if (options.classes != job::kUnset) result.classes = options.classes;
   result.batch = options.batch;
-  result.dtype = train::choose_precision(options.precision, context.cpu).dtype;
+  result.dtype = job::choose_precision(options.precision, context.cpu).dtype;
   return result;
 }
 

@@ -36,7 +36,7 @@ int run_plan(const Options& options, const Context& context) {
   if (!options.to.empty() && !report::can_write_chart(options.to)) {
     fail_request("--to: expected a file that ends in .svg or .png, found '{}'", options.to);
   }
-  const train::Job job = read_job(options.job);
+  const job::JobRequest job = read_job(options.job);
   const Planned planned = plan_job(options.plan, job, context, !options.json);
   const std::string command = command_of(options);
   if (options.json) {
@@ -70,17 +70,16 @@ void add_plan(Command app, Run& run) {
       app.add_subcommand("plan", "Say how to distribute a training, before it starts");
   command.add_option("JOB", options->job.job_file, "job file (TOML); options override it")
       .type_name("");
-  for (const char* key : {"network", "input", "classes", "data.name", "data.samples", "batch",
-                          "precision", "threads"}) {
-    const train::JobField* field = train::find_field(key);
-    if (field == nullptr) continue;
+  for (const job::JobField& known : job::job_fields()) {
+    if (!known.plans) continue;
+    const job::JobField* field = &known;
     command
         .add_option(
-            field->option,
+            std::string(field->option),
             [options, field](const std::string& text) {
               options->job.fields.emplace_back(field, text);
             },
-            field->help)
+            std::string(field->help))
         .type_name("TEXT");
   }
   PlanRequest& plan = options->plan;

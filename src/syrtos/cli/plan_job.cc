@@ -6,8 +6,10 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
+#include "syrtos/base/memory.h"
 #include "syrtos/cli/plan_request.h"
 #include "syrtos/cli/status_line.h"
+#include "syrtos/job/resolve.h"
 #include "syrtos/launch/hosts.h"
 #include "syrtos/train/compiled_network.h"
 #include "syrtos/train/probe.h"
@@ -78,7 +80,7 @@ ClusterProfile this_machine(const PlanRequest& request, const CpuInfo& cpu) {
     host.slots = std::max(host.slots, count_of(word));
   }
   host.cores = cpu.cores;
-  host.memory = static_cast<double>(train::free_memory());
+  host.memory = static_cast<double>(free_memory());
   host.core_s_per_gb = 0.3;
   return {.hosts = {host}};
 }
@@ -131,19 +133,19 @@ std::vector<int64_t> batches_of(int64_t batch, const ClusterProfile& cluster,
   return batches;
 }
 
-strategy::ComputeTimes compute_for(const PlanRequest& request, const train::ResolvedJob& job,
+strategy::ComputeTimes compute_for(const PlanRequest& request, const job::Job& job,
                                    const std::vector<int64_t>& batches, const Context& context) {
   const train::ProbeOptions probe{.image = job.image,
-                                  .classes = job.job.classes,
+                                  .classes = job.classes,
                                   .precision = job.precision,
-                                  .threads = static_cast<int>(job.job.threads),
+                                  .threads = job.threads,
                                   .seconds = request.seconds};
   return train::probe_times(job.network, probe, batches, context.interrupted);
 }
 
 }  // namespace
 
-Planned plan_job(const PlanRequest& request, const train::Job& job, const Context& context,
+Planned plan_job(const PlanRequest& request, const job::JobRequest& job, const Context& context,
                  bool talks) {
   Planned planned;
   StatusLine status(talks ? stderr : nullptr);
@@ -153,10 +155,8 @@ Planned plan_job(const PlanRequest& request, const train::Job& job, const Contex
   planned.workload.batch = job.batch;
   planned.workload.replayed = request.replayed;
   if (job.batch < 1) fail_request("--batch: expected 1 or more, found {}", job.batch);
-  train::Job alone = job;
-  alone.workers = 1;
-  alone.exchange = "allreduce";
-  alone.sync = "join";
+  job::JobRequest alone = job;
+  job::apply({}, 1, alone);
   if (!request.compute.empty()) {
     planned.workload.compute = strategy::read_compute_times(request.compute);
     if (alone.data == "random") {
@@ -166,8 +166,7 @@ Planned plan_job(const PlanRequest& request, const train::Job& job, const Contex
     }
   }
   if (planned.workload.samples == 0) {
-    const train::ResolvedJob resolved =
-        train::resolve(alone, context.cpu, context.environment.cache_home);
+    const job::Job resolved = job::resolve(alone, context.cpu, context.environment.cache_home);
     planned.workload.samples = resolved.data.train->size();
     if (request.compute.empty()) {
       const std::vector<int64_t> batches = batches_of(job.batch, planned.cluster, space);

@@ -32,7 +32,7 @@ struct Planned {
 };
 
 /// Measures what was not given, and plans. Says on stderr what it does when `talks`.
-Planned plan_job(const PlanRequest& request, const train::Job& job, const Context& context,
+Planned plan_job(const PlanRequest& request, const job::JobRequest& job, const Context& context,
                  bool talks);
 
 }  // namespace syrtos::cli

@@ -4,9 +4,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 #include "syrtos/cli/command.h"
 #include "syrtos/cli/probe_request.h"
+#include "syrtos/job/resolve.h"
 #include "syrtos/strategy/compute_times.h"
 #include "syrtos/train/probe_data.h"
 
@@ -114,25 +116,31 @@ int run_probe(const Options& options, const Context& context) {
 }
 
 struct DataOptions {
-  train::DataProbeOptions probe;
+  job::JobRequest request = {.data = "cifar10", .batch = 128};
+  double seconds = 3;
   bool json = false;
 };
 
 int run_probe_data(const DataOptions& options, const Context& context) {
-  const train::DataProbeResult r =
-      probe_data(options.probe, context.cpu, context.environment.cache_home, context.interrupted);
+  if (!(options.seconds > 0 && options.seconds <= 3600)) {
+    fail_request("--seconds: expected above 0 and up to 3600, found {}", options.seconds);
+  }
+  const job::Job resolved =
+      job::resolve(options.request, context.cpu, context.environment.cache_home);
+  const train::DataProbeResult r = probe_data(resolved, options.seconds, context.interrupted);
+  const job::JobRequest job = to_request(resolved);
   if (context.interrupted()) {
     fmt::print(stderr, "interrupted after {} images\n", r.samples);
     return kExitFailed;
   }
   if (options.json) {
-    fmt::print("{}\n", json{{"data", r.job.data},
-                            {"input", r.job.input},
-                            {"augment", r.job.augment},
-                            {"batch", r.job.batch},
-                            {"precision", r.job.precision},
-                            {"prefetch", r.job.prefetch},
-                            {"threads", r.job.threads},
+    fmt::print("{}\n", json{{"data", job.data},
+                            {"input", job.input},
+                            {"augment", job.augment},
+                            {"batch", job.batch},
+                            {"precision", job.precision},
+                            {"prefetch", job.prefetch},
+                            {"threads", job.threads},
                             {"samples", r.samples},
                             {"seconds", r.seconds},
                             {"images_per_s", r.images_per_s},
@@ -141,9 +149,9 @@ int run_probe_data(const DataOptions& options, const Context& context) {
                            .dump());
     return kExitDone;
   }
-  fmt::print("{} as {}, augmented by {}, batches of {} in {}, {} ahead, {} thread{}\n", r.job.data,
-             r.job.input, r.job.augment, r.job.batch, r.job.precision, r.job.prefetch,
-             r.job.threads, r.job.threads == 1 ? "" : "s");
+  fmt::print("{} as {}, augmented by {}, batches of {} in {}, {} ahead, {} thread{}\n", job.data,
+             job.input, job.augment, job.batch, job.precision, job.prefetch, job.threads,
+             job.threads == 1 ? "" : "s");
   fmt::print("{} images/s; per image and thread {:.1f} us reading, {:.1f} us transforming\n",
              format_count(std::llround(r.images_per_s)), r.read_us, r.transform_us);
   return kExitDone;
@@ -151,18 +159,18 @@ int run_probe_data(const DataOptions& options, const Context& context) {
 
 void add_probe_data(Command command, Run& run) {
   auto options = std::make_shared<DataOptions>();
-  train::DataProbeOptions& probe = options->probe;
+  job::JobRequest& request = options->request;
   Command data = command.add_subcommand("data", "Time the making of batches");
-  data.add_option("--data", probe.data, "data set or path").show_default();
-  data.add_option("--augment", probe.augment, "such as crop:4,flip,cutout:8").show_default();
-  data.add_option("--input", probe.input, "image size (default: the data's)");
-  data.add_option("--batch", probe.batch, "samples per batch").show_default();
-  data.add_option("--precision", probe.precision, "auto, f32 or bf16").show_default();
-  data.add_option("--prefetch", probe.prefetch, "batches prepared ahead").show_default();
-  data.add_option("--cache", probe.cache, "keep decoded pictures: auto, none, memory or disk")
+  data.add_option("--data", request.data, "data set or path").show_default();
+  data.add_option("--augment", request.augment, "such as crop:4,flip,cutout:8").show_default();
+  data.add_option("--input", request.input, "image size (default: the data's)");
+  data.add_option("--batch", request.batch, "samples per batch").show_default();
+  data.add_option("--precision", request.precision, "auto, f32 or bf16").show_default();
+  data.add_option("--prefetch", request.prefetch, "batches prepared ahead").show_default();
+  data.add_option("--cache", request.cache, "keep decoded pictures: auto, none, memory or disk")
       .show_default();
-  data.add_option("--threads", probe.threads, "default: all cores");
-  data.add_option("--seconds", probe.seconds, "how long to measure").show_default();
+  data.add_option("--threads", request.threads, "default: all cores");
+  data.add_option("--seconds", options->seconds, "how long to measure").show_default();
   data.add_flag("--json", options->json, "print as JSON");
   data.footer("Example:\n  syrtos probe data --data cifar10 --augment crop:4,flip,cutout:8");
   data.callback([options, &run] {

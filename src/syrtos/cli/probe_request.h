@@ -3,7 +3,7 @@
 #include <string>
 
 #include "syrtos/base/cpu.h"
-#include "syrtos/train/job.h"
+#include "syrtos/job/request.h"
 #include "syrtos/train/probe.h"
 
 namespace syrtos::cli {
@@ -13,7 +13,7 @@ struct ProbeRequest {
   std::string network = "resnet18";
   int64_t batch = 42;
   std::string input = "auto";
-  int64_t classes = train::kUnset;  ///< Unset: the network's own.
+  int64_t classes = job::kUnset;  ///< Unset: the network's own.
   std::string precision = "auto";
   int64_t threads = 0;  ///< 0: all cores.
   double seconds = 3;

@@ -45,7 +45,7 @@ Progress::Progress(std::FILE* out, bool colour, int columns)
 train::Emphasis Progress::strong() const { return colour_ ? bold : train::plain; }
 
 void Progress::started(const train::StartInfo& info) {
-  epochs_ = info.job.job.epochs;
+  epochs_ = info.job.epochs;
   first_step_ = info.first_step;
   start_ = last_drawn_ = Clock::now();
   for (const std::string& line : train::start_lines(info, strong())) fmt::print(out_, "{}\n", line);

@@ -14,12 +14,11 @@ namespace syrtos::cli {
 
 namespace {
 
-void set(TrainRequest& request, Context& context, const char* key, const std::string& value) {
-  const train::JobField* field = train::find_field(key);
-  SYRTOS_CHECK(field != nullptr, "{}", key);
-  std::erase_if(request.fields, [&](const auto& known) { return known.first == field; });
-  request.fields.emplace_back(field, value);
-  context.arguments.insert(context.arguments.end(), {field->option, value});
+void set(TrainRequest& request, Context& context, const job::JobField& field,
+         const std::string& value) {
+  std::erase_if(request.fields, [&](const auto& known) { return known.first == &field; });
+  request.fields.emplace_back(&field, value);
+  context.arguments.insert(context.arguments.end(), {std::string(field.option), value});
 }
 
 /// What the user has fixed is not planned.
@@ -34,7 +33,7 @@ void plan_training(TrainRequest& request, Context& context) {
   if (!request.resume.empty()) {
     fail_request("--auto plans a new run: leave --resume out, or --auto");
   }
-  const train::Job job = read_job(request);
+  const job::JobRequest job = read_job(request);
   PlanRequest plan;
   plan.cluster = request.cluster;
   plan.hosts = request.hosts;
@@ -43,18 +42,18 @@ void plan_training(TrainRequest& request, Context& context) {
   if (request.sets("distribute.workers")) plan.workers = std::to_string(job.workers);
   plan.exchanges = fixed(request, "distribute.exchange", job.exchange, "");
   plan.syncs = fixed(request, "distribute.sync", job.sync, "split");
+  plan.bucket_mb = job.bucket_mb;
   plan.wires = fixed(request, "distribute.wire", job.wire, "f32");
   const Planned planned = plan_job(plan, job, context, !request.json);
   const planner::Prediction& best = planned.plan.best();
   std::erase(context.arguments, "--auto");
-  set(request, context, "distribute.workers", std::to_string(best.candidate.workers));
-  if (best.candidate.workers > 1) {
-    set(request, context, "distribute.exchange", to_string(best.candidate.options.exchange));
-    set(request, context, "distribute.sync", to_string(best.candidate.options.sync));
-    set(request, context, "distribute.wire", to_string(best.candidate.options.wire));
-  } else {
-    request.hosts.clear();
+  job::JobRequest way = job;
+  job::apply(best.candidate.options, best.candidate.workers, way);
+  for (const job::JobField& field : job::job_fields()) {
+    const std::string text = field_text(way, field);
+    if (text != field_text(job, field)) set(request, context, field, text);
   }
+  if (best.candidate.workers == 1) request.hosts.clear();
   request.planned_step = best.step.seconds;
   context.arguments.insert(context.arguments.end(),
                            {"--planned-step", fmt::format("{:.9g}", best.step.seconds)});

@@ -9,8 +9,10 @@
 #include "syrtos/base/parallel.h"
 #include "syrtos/cli/progress.h"
 #include "syrtos/cli/train_request.h"
+#include "syrtos/job/file.h"
+#include "syrtos/job/reference.h"
+#include "syrtos/job/resolve.h"
 #include "syrtos/launch/invitation.h"
-#include "syrtos/train/job_file.h"
 
 namespace syrtos::cli {
 
@@ -18,12 +20,6 @@ using trace::Part;
 using train::Outcome;
 
 namespace {
-
-// What may change when a run goes on; anything else would make it another run.
-bool may_change(const train::JobField& field) {
-  return field.key == "epochs" || field.key == "steps" || field.key == "threads" ||
-         field.key.starts_with("distribute.") || field.key.starts_with("measure.");
-}
 
 nlohmann::json to_json(const Outcome& outcome, const run::Directory& directory) {
   nlohmann::json epochs = nlohmann::json::array();
@@ -59,6 +55,19 @@ void print_staleness(const Outcome& outcome) {
   fmt::print("staleness (updates between pull and push): {}\n", text);
 }
 
+const char* type_name_of(const job::JobField& field) {
+  return field.type == "path" ? "PATH" : field.type.ends_with("number") ? "NUMBER" : "TEXT";
+}
+
+/// "what it means: one of a, b, c (default: b)".
+std::string help_of(const job::JobField& field) {
+  const std::string values =
+      field.type.starts_with("one of ") ? fmt::format(": {}", field.type) : "";
+  const std::string text = field.default_text();
+  return fmt::format("{}{}{}", field.help, values,
+                     text.empty() ? "" : fmt::format(" (default: {})", text));
+}
+
 /// --trace alone means all steps; the parser says "true" then.
 std::string trace_text(const std::string& text) {
   return text.empty() || text == "true" ? "all" : text;
@@ -71,18 +80,17 @@ int run_train(TrainRequest request, Context context) {
     }
     plan_training(request, context);
   }
-  train::Job job = read_job(request);
+  job::JobRequest job = read_job(request);
   if (!request.join.empty()) return train_as_rank(request, std::move(job), context);
   if (context.environment.mpi_job) return train_under_mpi(request, std::move(job), context);
   check_page(request);
   if (is_distributed(job) || !request.hosts.empty()) {
     return launch_training(request, job, context);
   }
-  train::ResolvedJob resolved =
-      train::resolve(std::move(job), context.cpu, context.environment.cache_home);
-  know_expected(resolved, request, context);
-  const ThreadScope threads(static_cast<int>(resolved.job.threads));
-  train::Trainer trainer(std::move(resolved));
+  job::Job resolved = job::resolve(job, context.cpu, context.environment.cache_home);
+  const ThreadScope threads(resolved.threads);
+  train::TrainerOptions options = trainer_options(resolved, request, context);
+  train::Trainer trainer(std::move(resolved), 0, std::move(options));
   open_run(trainer, request);
   const auto page = show_page(request, trainer.directory().path());
   Progress progress(request.json ? stderr : stdout, context.environment.colour);
@@ -93,10 +101,11 @@ int run_train(TrainRequest request, Context context) {
 
 }  // namespace
 
-void know_expected(train::ResolvedJob& job, const TrainRequest& request, const Context& context) {
-  job.planned_step_s = request.planned_step;
-  const ThreadScope threads(static_cast<int>(job.job.threads));
-  job.machine = train::machine_of(context.cpu, context.environment.cache_home);
+train::TrainerOptions trainer_options(const job::Job& job, const TrainRequest& request,
+                                      const Context& context) {
+  const ThreadScope threads(job.threads);
+  return {.planned_step_s = request.planned_step,
+          .machine = train::machine_of(context.cpu, context.environment.cache_home)};
 }
 
 bool TrainRequest::sets(std::string_view key) const {
@@ -104,29 +113,29 @@ bool TrainRequest::sets(std::string_view key) const {
                      [&](const auto& field) { return field.first->key == key; });
 }
 
-train::Job read_job(const TrainRequest& request) {
-  train::Job job;
+job::JobRequest read_job(const TrainRequest& request) {
+  job::JobRequest job;
   if (!request.resume.empty()) {
     const auto run = run::Directory::open_to_resume(request.resume);
     if (!request.job_file.empty()) {
       fail_request("--resume goes on with the job of {}: leave {} out", request.resume,
                    request.job_file);
     }
-    train::read_job_file(job, run.file(run::File::job));
+    job::read_job_file(job, run.file(run::File::job));
     // Chosen for the exchange that it was then.
     if (request.sets("distribute.exchange") || request.sets("distribute.sync")) job.update = "auto";
   } else if (!request.job_file.empty()) {
-    train::read_job_file(job, request.job_file);
+    job::read_job_file(job, request.job_file);
   }
   const int64_t workers = job.workers;
   for (const auto& [field, text] : request.fields) {
-    if (!request.resume.empty() && !may_change(*field)) {
+    if (!request.resume.empty() && !field->may_change) {
       fail_request(
           "{} cannot change when a run goes on: only --epochs, --steps, --threads and how the work "
           "is distributed can",
           field->option);
     }
-    train::set_field(job, *field, text, field->option);
+    job::set_field(job, *field, text, field->option);
   }
   // Another number of workers divides the cores anew.
   if (!request.resume.empty() && job.workers != workers && !request.sets("threads"))
@@ -202,19 +211,18 @@ void add_train(Command app, Run& run) {
   command.add_option("JOB", request->job_file, "job file (TOML); options override it")
       .type_name("");
   command.add_option("--resume", request->resume, "go on with this run").type_name("RUN");
-  for (const train::JobField& field : train::job_fields()) {
-    const train::JobField* at = &field;
-    Option option =
-        command
-            .add_option(
-                field.option,
-                [request, at](const std::string& text) {
-                  request->fields.emplace_back(
-                      at, at->key == "measure.trace" ? trace_text(text) : text);
-                },
-                field.help)
-            .type_name(std::holds_alternative<std::string train::Job::*>(field.member) ? "TEXT"
-                                                                                       : "NUMBER");
+  for (const job::JobField& field : job::job_fields()) {
+    const job::JobField* at = &field;
+    Option option = command
+                        .add_option(
+                            std::string(field.option),
+                            [request, at](const std::string& text) {
+                              request->fields.emplace_back(
+                                  at, at->key == "measure.trace" ? trace_text(text) : text);
+                            },
+                            help_of(field))
+                        .type_name(type_name_of(field))
+                        .group(job::section_title(field.section()));
     if (field.key == "measure.trace") option.values(0, 1).type_name("[steps=A..B]");
   }
   command.add_option("--hosts", request->hosts, "file of hosts: NAME [slots=N] [address=A]")

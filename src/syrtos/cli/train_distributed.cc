@@ -14,6 +14,7 @@
 #include "syrtos/cli/progress.h"
 #include "syrtos/cli/ranks.h"
 #include "syrtos/cli/train_request.h"
+#include "syrtos/job/resolve.h"
 #include "syrtos/launch/launch.h"
 #include "syrtos/launch/membership.h"
 #include "syrtos/run/progress.h"
@@ -32,8 +33,8 @@ using world::World;
 
 namespace {
 
-train::ResolvedJob resolve(train::Job job, const Context& context) {
-  return train::resolve(std::move(job), context.cpu, context.environment.cache_home);
+job::Job resolve(const job::JobRequest& request, const Context& context) {
+  return job::resolve(request, context.cpu, context.environment.cache_home);
 }
 
 /// Tells the launcher what this rank does, and people what worker 0 does.
@@ -69,14 +70,15 @@ struct RankWork {
   std::unique_ptr<train::Trainer> trainer;  ///< none: a server
 };
 
-RankWork prepare(const TrainRequest& request, train::Job job, world::Rank rank,
+RankWork prepare(const TrainRequest& request, job::JobRequest job, world::Rank rank,
                  const Context& context) {
-  train::ResolvedJob resolved = resolve(std::move(job), context);
-  auto threads = std::make_unique<ThreadScope>(static_cast<int>(resolved.job.threads));
-  if (rank == 0) know_expected(resolved, request, context);
+  job::Job resolved = resolve(job, context);
+  auto threads = std::make_unique<ThreadScope>(resolved.threads);
+  train::TrainerOptions options;
+  if (rank == 0) options = trainer_options(resolved, request, context);
   RankWork work{std::move(threads), train::server_job(resolved), {}};
   if (rank < work.serving.team.workers) {
-    work.trainer = std::make_unique<train::Trainer>(std::move(resolved), rank);
+    work.trainer = std::make_unique<train::Trainer>(std::move(resolved), rank, std::move(options));
   }
   return work;
 }
@@ -166,17 +168,17 @@ std::string resume_hint(const fs::path& run, const TrainRequest& request) {
 
 }  // namespace
 
-bool is_distributed(const train::Job& job) {
+bool is_distributed(const job::JobRequest& job) {
   return job.workers > 1 || strategy::parse_exchange(job.exchange).uses_servers();
 }
 
-int launch_training(const TrainRequest& request, train::Job job, const Context& context) {
+int launch_training(const TrainRequest& request, job::JobRequest job, const Context& context) {
   if (!request.hosts.empty() && !request.sets("distribute.workers") && job.workers == 1) {
     const strategy::Exchange exchange = strategy::parse_exchange(job.exchange);
     const int slots = launch::total_slots(launch::read_hosts(request.hosts));
     job.workers = std::max(1, slots - exchange.own_servers());
   }
-  const train::ResolvedJob resolved = resolve(job, context);  // refuses before anything starts
+  const job::Job resolved = resolve(job, context);  // refuses before anything starts
   if (resolved.strategy.exchange.shares_memory()) {
     return train_in_threads(request, resolved, context);
   }
@@ -197,8 +199,8 @@ int launch_training(const TrainRequest& request, train::Job job, const Context& 
   }
   options.placements = launch::place(team.workers, team.servers, options.hosts);
   const bool is_new = request.resume.empty();
-  const fs::path run =
-      is_new ? run::Directory::reserve(job.run, job.network) : fs::path(request.resume);
+  const fs::path run = is_new ? run::Directory::reserve(resolved.run, resolved.network.info().name)
+                              : fs::path(request.resume);
   options.command = rank_command(context, is_new ? run.string() : "");
   options.command.insert(options.command.end(), {"--workers", std::to_string(job.workers)});
   options.tolerate_lost_workers = resolved.strategy.tolerates_losses();
@@ -218,7 +220,7 @@ int launch_training(const TrainRequest& request, train::Job job, const Context& 
   return end.code;
 }
 
-int train_as_rank(const TrainRequest& request, train::Job job, const Context& context) {
+int train_as_rank(const TrainRequest& request, job::JobRequest job, const Context& context) {
   RankProcess self(request.join);
   const launch::Invitation& invitation = self.invitation();
   if (job.threads == 0) job.threads = invitation.cores;
@@ -231,7 +233,7 @@ int train_as_rank(const TrainRequest& request, train::Job job, const Context& co
   });
 }
 
-int train_under_mpi(const TrainRequest& request, train::Job job, const Context& context) {
+int train_under_mpi(const TrainRequest& request, job::JobRequest job, const Context& context) {
   world::MpiJob mpi;
   name_log(mpi.rank(), "");
   const strategy::Exchange exchange = strategy::parse_exchange(job.exchange);

@@ -13,14 +13,11 @@ void fail_not_one_process(std::string_view found) {
       found);
 }
 
-int train_in_threads(const TrainRequest& request, const train::ResolvedJob& job,
-                     const Context& context) {
+int train_in_threads(const TrainRequest& request, const job::Job& job, const Context& context) {
   if (!request.hosts.empty()) fail_not_one_process("--hosts");
   if (!request.launcher.empty()) fail_not_one_process("--launcher");
-  train::ResolvedJob known = job;
-  know_expected(known, request, context);
-  const ThreadScope threads(static_cast<int>(known.job.threads));
-  train::ThreadTeam team(known);
+  const ThreadScope threads(job.threads);
+  train::ThreadTeam team(job, trainer_options(job, request, context));
   open_run(team.first(), request);
   const auto page = show_page(request, team.first().directory().path());
   Progress progress(request.json ? stderr : stdout, context.environment.colour);

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "syrtos/cli/command.h"
+#include "syrtos/job/job.h"
 #include "syrtos/report/live_page.h"
 #include "syrtos/run/directory.h"
-#include "syrtos/train/job.h"
 #include "syrtos/train/trainer.h"
 
 namespace syrtos::cli {
@@ -17,7 +17,7 @@ namespace syrtos::cli {
 struct TrainRequest {
   std::string job_file;
   std::string resume;
-  std::vector<std::pair<const train::JobField*, std::string>> fields;
+  std::vector<std::pair<const job::JobField*, std::string>> fields;
   bool json = false;
 
   std::string hosts;     ///< file
@@ -47,11 +47,12 @@ PlanTruth plan_truth(const train::Outcome& outcome, double planned_step);
 std::string to_text(const PlanTruth& truth);
 
 /// The job that the request describes.
-train::Job read_job(const TrainRequest& request);
+job::JobRequest read_job(const TrainRequest& request);
 
 /// What the run is compared with afterwards: the plan, and what worker 0's machine can do at best,
 /// which is measured once and remembered.
-void know_expected(train::ResolvedJob& job, const TrainRequest& request, const Context& context);
+train::TrainerOptions trainer_options(const job::Job& job, const TrainRequest& request,
+                                      const Context& context);
 
 /// Begins or goes on: worker 0's directory.
 void open_run(train::Trainer& trainer, const TrainRequest& request);
@@ -71,18 +72,17 @@ int report(const train::Outcome& outcome, const run::Directory& directory,
            const TrainRequest& request);
 
 /// Starts the ranks of a distributed run and stays until all have ended.
-int launch_training(const TrainRequest& request, train::Job job, const Context& context);
+int launch_training(const TrainRequest& request, job::JobRequest job, const Context& context);
 /// The process of a rank that launch_training() started.
-int train_as_rank(const TrainRequest& request, train::Job job, const Context& context);
+int train_as_rank(const TrainRequest& request, job::JobRequest job, const Context& context);
 /// The process of a rank that mpirun or srun started.
-int train_under_mpi(const TrainRequest& request, train::Job job, const Context& context);
+int train_under_mpi(const TrainRequest& request, job::JobRequest job, const Context& context);
 
 /// All workers in this process (--exchange shared).
-int train_in_threads(const TrainRequest& request, const train::ResolvedJob& job,
-                     const Context& context);
+int train_in_threads(const TrainRequest& request, const job::Job& job, const Context& context);
 [[noreturn]] void fail_not_one_process(std::string_view found);
 
 /// Its ranks are several.
-bool is_distributed(const train::Job& job);
+bool is_distributed(const job::JobRequest& job);
 
 }  // namespace syrtos::cli

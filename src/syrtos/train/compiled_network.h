@@ -81,9 +81,6 @@ class CompiledNetwork {
   std::optional<NetworkProgram> evaluation_;
 };
 
-/// Bytes that this process can still get without swapping.
-int64_t free_memory();
-
 /// Refuses (RequestError) what needs more than the machine has free, before it is touched: the
 /// kernel would grant it and end the process later.
 void require_memory(int64_t bytes, std::string_view what);

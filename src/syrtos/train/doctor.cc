@@ -45,7 +45,7 @@ Diagnosis examine(const CpuInfo& cpu, const std::filesystem::path& cache_home) {
   result.cpu = cpu;
   result.isa = best_isa();
   result.backend = ops::onednn::make_backend()->name();
-  result.precision = choose_precision("auto", cpu);
+  result.precision = job::choose_precision("auto", cpu);
   if (result.isa == Isa::generic || result.isa == Isa::avx2) {
     result.findings.push_back({false, fmt::format("no AVX-512 (best: {})", to_string(result.isa)),
                                "everything works, but slower"});

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "syrtos/base/cpu.h"
-#include "syrtos/train/precision.h"
+#include "syrtos/job/precision.h"
 
 namespace syrtos::train {
 
@@ -19,8 +19,8 @@ struct Finding {
 struct Diagnosis {
   CpuInfo cpu;
   Isa isa = Isa::generic;
-  std::string backend;  ///< with the version of oneDNN
-  Precision precision;  ///< what "auto" means here
+  std::string backend;       ///< with the version of oneDNN
+  job::Precision precision;  ///< what "auto" means here
   std::vector<Finding> findings;
 };
 

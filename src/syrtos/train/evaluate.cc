@@ -47,24 +47,6 @@ bool among_top(std::span<const float> logits, int32_t label, int k) {
   return std::count_if(logits.begin(), logits.end(), [&](float v) { return v > own; }) < k;
 }
 
-std::vector<View> parse_views(std::string_view name) {
-  const auto view = [](bool flip, int64_t move, float weight) {
-    return View{{.down = move, .right = move, .beyond = data::Beyond::reflected, .flip = flip},
-                weight};
-  };
-  if (name == "none") return {view(false, 0, 1)};
-  if (name == "flip") return {view(false, 0, 0.5F), view(true, 0, 0.5F)};
-  if (name == "flip+shift") {
-    std::vector<View> views = {view(false, 0, 0.25F), view(true, 0, 0.25F)};
-    for (const int64_t move : {-1, 1}) {
-      for (const bool flip : {false, true}) views.push_back(view(flip, move, 0.125F));
-    }
-    return views;
-  }
-  fail_request("--views: expected none, flip or flip+shift, found '{}'{}", name,
-               suggestion(name, {"none", "flip", "flip+shift"}));
-}
-
 namespace {
 
 /// Adds up what is asked of test samples.
@@ -92,7 +74,7 @@ class Score {
 };
 
 /// Calls use(first sample, logits of the batch) for the whole shard; false when it was stopped.
-bool run_over(NetworkProgram& network, const TestData& test, const View& view,
+bool run_over(NetworkProgram& network, const TestData& test, const job::View& view,
               const std::function<bool()>& should_stop,
               const std::function<void(int64_t, std::span<const float>)>& use) {
   data::Loader loader(test.data, test.transform,
@@ -144,13 +126,14 @@ Evaluation evaluate(NetworkProgram& network, const TestData& test,
     run_over(network, test, test.views[0], should_stop, add_rows);
   } else {
     std::vector<float> sums(static_cast<size_t>(test.data.size()) * classes);
-    const bool complete = std::all_of(test.views.begin(), test.views.end(), [&](const View& view) {
-      const auto add = [&](int64_t first, std::span<const float> logits) {
-        float* to = sums.data() + static_cast<size_t>(first) * classes;
-        for (size_t i = 0; i < logits.size(); ++i) to[i] += view.weight * logits[i];
-      };
-      return run_over(network, test, view, should_stop, add);
-    });
+    const bool complete =
+        std::all_of(test.views.begin(), test.views.end(), [&](const job::View& view) {
+          const auto add = [&](int64_t first, std::span<const float> logits) {
+            float* to = sums.data() + static_cast<size_t>(first) * classes;
+            for (size_t i = 0; i < logits.size(); ++i) to[i] += view.weight * logits[i];
+          };
+          return run_over(network, test, view, should_stop, add);
+        });
     if (complete) add_own_rows(test, sums, classes, network.batch(), add_rows);
   }
   Evaluation result = score.result();

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "syrtos/data/pipeline/loader.h"
+#include "syrtos/job/views.h"
 #include "syrtos/train/compiled_network.h"
 
 namespace syrtos::train {
@@ -19,21 +19,11 @@ struct Evaluation {
   double seconds = 0;
 };
 
-/// One way of looking at a test sample, and how much its logits count.
-struct View {
-  data::Placement placement;
-  float weight = 1;
-};
-
-/// none: the sample as it is; flip: also mirrored; flip+shift: both, also moved by a pixel up and
-/// left, and down and right, which together count as much as the first two. Throws RequestError.
-std::vector<View> parse_views(std::string_view name);
-
 /// What is measured on, and how.
 struct TestData {
   const data::Dataset& data;
   const data::Transform& transform;
-  std::vector<View> views;
+  std::vector<job::View> views;
   int prefetch = 4;
   data::Shard shard = {};  ///< which part of the data is measured here
 };

@@ -4,7 +4,6 @@
 #include <fstream>
 
 #include "syrtos/base/crc32.h"
-#include "syrtos/train/job_file.h"
 
 namespace syrtos::train {
 
@@ -52,24 +51,15 @@ std::string layout_identity(const graph::Parameters& parameters) {
 
 }  // namespace
 
-json fingerprint(const ResolvedJob& resolved, const CompiledNetwork& network) {
+json fingerprint(const Job& job, const CompiledNetwork& network) {
   json text;
   text["program"] = program_identity();
-  const Job& job = resolved.job;
-  for (const JobField& field : job_fields()) {
-    // These may differ.
-    if (field.key == "run" || field.key == "threads" || field.key == "data.cache") continue;
-    if (field.key == "measure.sample_seconds") continue;
-    if (const auto* member = std::get_if<std::string Job::*>(&field.member)) {
-      text["job " + field.key] = job.**member;
-    } else if (const auto* whole = std::get_if<int64_t Job::*>(&field.member)) {
-      text["job " + field.key] = job.**whole;
-    } else {
-      text["job " + field.key] = job.*std::get<double Job::*>(field.member);
-    }
+  const job::JobRequest request = to_request(job);
+  for (const job::JobField& field : job::job_fields()) {
+    if (!field.may_differ) text[fmt::format("job {}", field.key)] = field_text(request, field);
   }
-  text["training data"] = data_identity(*resolved.data.train);
-  text["test data"] = data_identity(*resolved.data.test);
+  text["training data"] = data_identity(*job.data.train);
+  text["test data"] = data_identity(*job.data.test);
   text["network and layout"] = layout_identity(network.parameters());
   return text;
 }

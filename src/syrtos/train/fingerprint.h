@@ -4,13 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "syrtos/job/job.h"
 #include "syrtos/train/compiled_network.h"
-#include "syrtos/train/resolve.h"
 
 namespace syrtos::train {
 
+using job::Job;
+
 /// What must be the same on all workers: program, job, network, layout and data, key -> value.
-nlohmann::json fingerprint(const ResolvedJob& job, const CompiledNetwork& network);
+nlohmann::json fingerprint(const Job& job, const CompiledNetwork& network);
 
 /// What the workers' fingerprints (as texts) have other than the first one's, in words; empty when
 /// all agree.

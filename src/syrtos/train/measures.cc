@@ -18,12 +18,13 @@ std::string layer_of(const std::string& parameter) {
 
 }  // namespace
 
-Measures::Measures(TeamWork& team, const CompiledNetwork& network, const ResolvedJob& job,
-                   Earlier earlier, int64_t steps_done)
+Measures::Measures(TeamWork& team, const CompiledNetwork& network, const Job& job,
+                   const TrainerOptions& options, Earlier earlier, int64_t steps_done)
     : team_(team),
       network_(network),
       job_(job),
-      own_(team.world(), team.clocks(), job.job.sample_seconds),
+      options_(options),
+      own_(team.world(), team.clocks(), job.sample_seconds),
       earlier_(std::move(earlier)),
       first_step_(steps_done + 1),
       last_step_(steps_done),
@@ -110,11 +111,11 @@ void Measures::write_parts(const run::Directory& directory, int64_t steps_done) 
   if (last_step_ >= first_step_ || !lost_.empty()) {
     parts.push_back({.first_step = first_step_,
                      .last_step = last_step_,
-                     .workers = job_.job.workers,
-                     .exchange = job_.job.exchange,
-                     .sync = job_.job.sync,
-                     .wire = job_.job.wire,
-                     .update = job_.job.update,
+                     .workers = job_.workers,
+                     .exchange = to_string(job_.strategy.exchange),
+                     .sync = to_string(job_.strategy.sync),
+                     .wire = to_string(job_.strategy.wire),
+                     .update = to_string(job_.strategy.update),
                      .begun = begun_at_,
                      .ended = wall_clock(),
                      .lost = lost_});
@@ -124,16 +125,16 @@ void Measures::write_parts(const run::Directory& directory, int64_t steps_done) 
 
 void Measures::write_operators(const run::Directory& directory) const {
   const bool bf16 = job_.precision.dtype == DType::bf16;
-  run::OperatorProfile profile{.network = job_.job.network,
+  run::OperatorProfile profile{.network = job_.network.name(),
                                .precision = bf16 ? "bf16" : "f32",
                                .batch = job_.share(0),
-                               .threads = job_.job.threads,
+                               .threads = job_.threads,
                                .items = team_.replica().profile().items()};
-  if (job_.machine) {
-    profile.peak_gflops = job_.machine->peak_gflops(bf16);
-    profile.f32_gflops = job_.machine->f32_gflops;
-    profile.bf16_gflops = job_.machine->bf16_gflops;
-    profile.memory_gb_s = job_.machine->memory_gb_s;
+  if (options_.machine) {
+    profile.peak_gflops = options_.machine->peak_gflops(bf16);
+    profile.f32_gflops = options_.machine->f32_gflops;
+    profile.bf16_gflops = options_.machine->bf16_gflops;
+    profile.memory_gb_s = options_.machine->memory_gb_s;
   }
   if (earlier_.operators) add_operators(profile, *earlier_.operators);
   run::write(directory, profile);
@@ -163,15 +164,15 @@ std::vector<run::BucketTimes> Measures::buckets() const {
 }
 
 void Measures::write_exchange(const run::Directory& directory) const {
-  run::ExchangeProfile profile{.workers = job_.job.workers,
-                               .exchange = job_.job.exchange,
-                               .sync = job_.job.sync,
-                               .wire = job_.job.wire,
+  run::ExchangeProfile profile{.workers = job_.workers,
+                               .exchange = to_string(job_.strategy.exchange),
+                               .sync = to_string(job_.strategy.sync),
+                               .wire = to_string(job_.strategy.wire),
                                .buckets = buckets(),
                                .staleness = team_.strategy().staleness(),
                                .ranks = ranks_,
                                .servers = servers_,
-                               .planned_step_s = job_.planned_step_s};
+                               .planned_step_s = options_.planned_step_s};
   double seconds = 0, measuring = 0;
   for (const run::RankTraffic& rank : ranks_) {
     profile.bytes_sent += rank.bytes_sent;

@@ -6,16 +6,19 @@
 #include <vector>
 
 #include "syrtos/base/clock.h"
+#include "syrtos/job/job.h"
 #include "syrtos/run/directory.h"
 #include "syrtos/trace/division_log.h"
 #include "syrtos/train/compiled_network.h"
 #include "syrtos/train/earlier.h"
 #include "syrtos/train/measuring_cost.h"
 #include "syrtos/train/own_measures.h"
-#include "syrtos/train/resolve.h"
 #include "syrtos/train/team_work.h"
+#include "syrtos/train/trainer_options.h"
 
 namespace syrtos::train {
+
+using job::Job;
 
 /// What each worker measured beside training, and the files that worker 0 makes of it
 /// (run/steps.h, parts.h, hosts.h, operators.h, exchange.h). When a run goes on, they go on too
@@ -24,8 +27,8 @@ namespace syrtos::train {
 class Measures {
  public:
   /// All outlive it. The curves begin, if this is the first worker of its host.
-  Measures(TeamWork& team, const CompiledNetwork& network, const ResolvedJob& job, Earlier earlier,
-           int64_t steps_done);
+  Measures(TeamWork& team, const CompiledNetwork& network, const Job& job,
+           const TrainerOptions& options, Earlier earlier, int64_t steps_done);
 
   /// What this worker brings; `events` of a trace were recorded so far.
   std::string own_text(const trace::DivisionLog& log, int64_t events);
@@ -57,7 +60,8 @@ class Measures {
 
   TeamWork& team_;
   const CompiledNetwork& network_;
-  const ResolvedJob& job_;
+  const Job& job_;
+  const TrainerOptions& options_;
   const Clock::time_point begun_ = Clock::now();
   double spent_s_ = 0;
   const MeasuringCost cost_ = MeasuringCost::measure();

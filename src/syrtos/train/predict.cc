@@ -9,8 +9,7 @@
 #include "syrtos/data/pictures/picture.h"
 #include "syrtos/data/sets/fit.h"
 #include "syrtos/data/sets/resized.h"
-#include "syrtos/run/directory.h"
-#include "syrtos/train/resolve.h"
+#include "syrtos/job/resolve.h"
 
 namespace syrtos::train {
 
@@ -25,7 +24,7 @@ Predictor::Predictor(const nn::Network& network, CheckpointReader& checkpoint,
       description_(describe(checkpoint)),
       precision_(options.precision),
       threads_(options.threads),
-      views_(options.views) {
+      views_(job::views_of(options.views)) {
   if (!options.data.empty()) description_.data = options.data;
   const ThreadScope threads(threads_);
   description_.options.batch = options.batch;
@@ -42,13 +41,14 @@ const data::Dataset& Predictor::test_data() {
   const nn::ModelOptions& options = description_.options;
   const Shape image = {options.channels, options.height, options.width};
   if (description_.data == "random") {
-    test_ = random_splits(description_.random_samples, image, options.classes,
-                          static_cast<uint64_t>(description_.seed))
+    test_ = job::random_splits(description_.random_samples, image, options.classes,
+                               static_cast<uint64_t>(description_.seed))
                 .test;
     return *test_;
   }
-  test_ = data::fit(data::open(description_.data, cache_home_).test,
-                    {.height = options.height, .width = options.width, .cache = "none"});
+  test_ =
+      data::fit(data::open(description_.data, cache_home_).test,
+                {.height = options.height, .width = options.width, .cache = data::CacheMode::none});
   const data::DatasetInfo& info = test_->info();
   if (!(info.shape() == image) || static_cast<int64_t>(info.classes.size()) > options.classes) {
     fail_request("{} was trained on images of {} in {} classes, {} has {} in {}",

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "syrtos/data/dataset.h"
+#include "syrtos/job/precision.h"
 #include "syrtos/train/evaluate.h"
-#include "syrtos/train/precision.h"
 #include "syrtos/train/snapshot.h"
 
 namespace syrtos::train {
@@ -14,10 +14,10 @@ namespace syrtos::train {
 /// How a trained network is run.
 struct PredictorOptions {
   std::string data = {};  ///< As --data takes it; empty: what the network was trained on.
-  Precision precision = {};
+  job::Precision precision = {};
   int threads = 1;
   int64_t batch = 64;
-  std::vector<View> views = {View{}};  ///< Of each test sample.
+  job::Views views = job::Views::none;  ///< Of each test sample.
 };
 
 /// A trained network, ready to run forward.
@@ -35,7 +35,7 @@ class Predictor {
 
   const std::filesystem::path& checkpoint() const { return checkpoint_; }
   const NetworkDescription& description() const { return description_; }
-  const Precision& precision() const { return precision_; }
+  const job::Precision& precision() const { return precision_; }
 
  private:
   const data::Dataset& test_data();
@@ -46,11 +46,11 @@ class Predictor {
   std::filesystem::path checkpoint_;
   std::filesystem::path cache_home_;
   NetworkDescription description_;
-  Precision precision_;
+  job::Precision precision_;
   int threads_;
   std::unique_ptr<CompiledNetwork> network_;
   std::unique_ptr<data::Dataset> test_;
-  std::vector<View> views_;
+  std::vector<job::View> views_;
   data::Scratch scratch_;
 };
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "syrtos/job/precision.h"
 #include "syrtos/nn/network.h"
 #include "syrtos/strategy/compute_times.h"
-#include "syrtos/train/precision.h"
 
 namespace syrtos::train {
 
@@ -15,7 +15,7 @@ struct ProbeOptions {
   int64_t batch = 42;
   Shape image = {};     ///< [channels, height, width]; none: the network's own.
   int64_t classes = 0;  ///< 0: the network's own.
-  Precision precision = {};
+  job::Precision precision = {};
   int threads = 1;
   double seconds = 3;    ///< To measure for, after the warm-up.
   bool profile = false;  ///< Whether to measure kernel by kernel too.
@@ -35,7 +35,7 @@ struct ProbeResult {
   int64_t batch = 0;
   Shape image;
   int64_t classes = 0;
-  Precision precision;
+  job::Precision precision;
   int64_t threads = 0;
   int64_t steps = 0;  ///< that were measured
   double t_step_ms = 0;

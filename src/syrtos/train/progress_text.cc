@@ -12,25 +12,27 @@ namespace syrtos::train {
 std::string plain(const std::string& text) { return text; }
 
 std::vector<std::string> start_lines(const StartInfo& info, Emphasis strong) {
-  const Job& job = info.job.job;
+  const Job& job = info.job;
   std::vector<std::string> lines;
   lines.push_back(fmt::format("{}: {} parameters, {} ({}), {} thread{}, {} of memory",
-                              strong(job.network), format_count(info.parameters), job.precision,
-                              info.job.precision.reason, job.threads, job.threads == 1 ? "" : "s",
+                              strong(job.network.name()), format_count(info.parameters),
+                              to_string(job.precision.dtype), job.precision.reason, job.threads,
+                              job.threads == 1 ? "" : "s",
                               format_bytes(static_cast<double>(info.memory_bytes))));
   lines.push_back(fmt::format("data: {}, {} training and {} test images; {} steps of {} images",
-                              job.data, format_count(info.job.data.train->size()),
-                              format_count(info.job.data.test->size()),
-                              format_count(info.total_steps), info.job.step_samples()));
-  if (job.workers > 1 || info.job.strategy.exchange.uses_servers()) {
+                              job.data_name, format_count(job.data.train->size()),
+                              format_count(job.data.test->size()), format_count(info.total_steps),
+                              job.step_samples()));
+  if (job.workers > 1 || job.strategy.exchange.uses_servers()) {
     lines.push_back(
         fmt::format("{} workers: --exchange {} --sync {} --wire {} --update {}, {} bucket{}",
-                    job.workers, strategy::to_string(info.job.strategy.exchange), job.sync,
-                    job.wire, job.update, info.buckets, info.buckets == 1 ? "" : "s"));
+                    job.workers, to_string(job.strategy.exchange), to_string(job.strategy.sync),
+                    to_string(job.strategy.wire), to_string(job.strategy.update), info.buckets,
+                    info.buckets == 1 ? "" : "s"));
   }
   if (!job.replay.empty()) {
     lines.push_back(
-        fmt::format("computing is replayed from {}: the loss means nothing", job.replay));
+        fmt::format("computing is replayed from {}: the loss means nothing", job.replay.string()));
   }
   lines.push_back(fmt::format(
       "run directory: {}{}", info.directory.path().string(),

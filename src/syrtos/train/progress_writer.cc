@@ -21,7 +21,7 @@ void ProgressWriter::started(const StartInfo& info) {
   progress_ = {.step = info.first_step,
                .steps = info.total_steps,
                .epoch = info.steps_per_epoch > 0 ? 1 + info.first_step / info.steps_per_epoch : 1,
-               .epochs = info.job.job.epochs};
+               .epochs = info.job.epochs};
   begun_ = point_ = Clock::now();
   run::rewind_curve(*directory_, info.first_step);
   for (const std::string& line : start_lines(info)) run::append_log(*directory_, line);

@@ -1,8 +1,6 @@
 #include "syrtos/train/run_trace.h"
 
 #include <algorithm>
-#include <charconv>
-#include <limits>
 
 #include "syrtos/base/error.h"
 #include "syrtos/trace/trace_bytes.h"
@@ -14,31 +12,7 @@ namespace {
 /// Worker 0 holds those of all.
 int64_t most_events(int ranks) { return std::clamp<int64_t>(4'000'000 / ranks, 50'000, 1'000'000); }
 
-bool parse_step(std::string_view text, int64_t& step) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
-  return error == std::errc() && end == text.data() + text.size() && step >= 1;
-}
-
 }  // namespace
-
-TraceSteps parse_trace(std::string_view text) {
-  if (text == "none") return {};
-  TraceSteps steps{1, std::numeric_limits<int64_t>::max()};
-  if (text == "all") return steps;
-  constexpr std::string_view kSteps = "steps=";
-  const std::string_view range =
-      text.starts_with(kSteps) ? text.substr(kSteps.size()) : std::string_view();
-  const size_t dots = range.find("..");
-  const bool valid =
-      parse_step(range.substr(0, dots), steps.first) &&
-      parse_step(dots == std::string_view::npos ? range : range.substr(dots + 2), steps.last);
-  if (!valid || !steps.any()) {
-    fail_request(
-        "--trace: expected all, steps=100 or steps=100..110 (steps count from 1), found '{}'",
-        text);
-  }
-  return steps;
-}
 
 RunTrace::RunTrace(world::World& world, TraceSteps steps)
     : steps_(steps),

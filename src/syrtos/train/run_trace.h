@@ -4,14 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "syrtos/job/trace_steps.h"
 #include "syrtos/strategy/meter.h"
 #include "syrtos/trace/host_reading.h"
 #include "syrtos/trace/trace_file.h"
-#include "syrtos/train/message_trace.h"
 #include "syrtos/train/kernel_times.h"
-#include "syrtos/train/trace_steps.h"
+#include "syrtos/train/message_trace.h"
 
 namespace syrtos::train {
+
+using job::TraceSteps;
 
 /// Everything that one rank does in some steps, event by event (--trace): kernels, parts of the
 /// step, exchanges, messages, batches that are ready, the host's curves.

@@ -7,9 +7,8 @@ namespace syrtos::train {
 
 using strategy::Command;
 
-ServerJob server_job(const ResolvedJob& job) {
-  return {team_of(job), job.strategy, optimizer_options(job.job), job.job.sample_seconds,
-          job.trace};
+ServerJob server_job(const Job& job) {
+  return {team_of(job), job.strategy, job.optimizer, job.sample_seconds, job.trace};
 }
 
 Task<> serve(World& world, ServerJob job) {

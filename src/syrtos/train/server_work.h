@@ -2,14 +2,18 @@
 
 #include <optional>
 
+#include "syrtos/job/job.h"
 #include "syrtos/strategy/server.h"
 #include "syrtos/train/accounting.h"
 #include "syrtos/train/measuring_cost.h"
 #include "syrtos/train/own_measures.h"
-#include "syrtos/train/resolve.h"
 #include "syrtos/train/run_trace.h"
 
 namespace syrtos::train {
+
+using job::TraceSteps;
+
+using job::Job;
 
 /// What a rank needs to know that is nothing but a server.
 struct ServerJob {
@@ -19,7 +23,7 @@ struct ServerJob {
   double sample_seconds = 0;
   TraceSteps trace;
 };
-ServerJob server_job(const ResolvedJob& job);
+ServerJob server_job(const Job& job);
 
 /// Serves until rank 0 says stop. The server measures itself as workers do: its time is divided
 /// into update, network (gradients arrive and are added as they land, weights leave), checkpoint

@@ -53,23 +53,21 @@ T field(const CheckpointReader& checkpoint, const char* name, T fallback) {
 
 }  // namespace
 
-void save_snapshot(const std::filesystem::path& file, const ResolvedJob& resolved,
-                   const Parameters& parameters, std::span<const KeptArena> kept,
-                   const Position& position) {
-  const Job& job = resolved.job;
+void save_snapshot(const std::filesystem::path& file, const Job& job, const Parameters& parameters,
+                   std::span<const KeptArena> kept, const Position& position) {
   const json meta = {
-      {"network", job.network},
+      {"network", job.network.name()},
       {"classes", job.classes},
-      {"image", std::vector<int64_t>(resolved.image.begin(), resolved.image.end())},
-      {"data", job.data},
-      {"mean", resolved.normalization.mean},
-      {"deviation", resolved.normalization.deviation},
-      {"fit", resolved.fit == data::Fit::exact ? "exact" : "centre"},
-      {"class_names", resolved.data.train->info().classes},
-      {"precision", job.precision},
-      {"optimizer", job.optimizer},
+      {"image", std::vector<int64_t>(job.image.begin(), job.image.end())},
+      {"data", job.data_name},
+      {"mean", job.normalization.mean},
+      {"deviation", job.normalization.deviation},
+      {"fit", job.fit == data::Fit::exact ? "exact" : "centre"},
+      {"class_names", job.data.train->info().classes},
+      {"precision", to_string(job.precision.dtype)},
+      {"optimizer", to_string(job.optimizer.method)},
       {"seed", job.seed},
-      {"random_samples", job.samples},
+      {"random_samples", job.random_samples},
       {"step", position.step},
       {"updates", position.updates},
       {"epoch", position.epoch},

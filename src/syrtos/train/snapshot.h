@@ -5,10 +5,12 @@
 #include <string>
 
 #include "syrtos/graph/parameters.h"
+#include "syrtos/job/job.h"
 #include "syrtos/train/checkpoint.h"
-#include "syrtos/train/resolve.h"
 
 namespace syrtos::train {
+
+using job::Job;
 
 /// Where a run is: everything that it needs to go on with the same bits.
 struct Position {
@@ -44,7 +46,7 @@ struct KeptArena {
 };
 
 /// Writes parameters, states, what is kept with them and the position, all in plain layout.
-void save_snapshot(const std::filesystem::path& file, const ResolvedJob& job,
+void save_snapshot(const std::filesystem::path& file, const Job& job,
                    const graph::Parameters& parameters, std::span<const KeptArena> kept,
                    const Position& position);
 

@@ -72,17 +72,15 @@ std::string mean_of_floats(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-strategy::Team team_of(const ResolvedJob& job) {
-  return strategy::team_of(job.strategy, static_cast<int>(job.job.workers));
-}
+strategy::Team team_of(const Job& job) { return strategy::team_of(job.strategy, job.workers); }
 
-TeamWork::TeamWork(World& world, const ResolvedJob& job)
+TeamWork::TeamWork(World& world, const Job& job)
     : world_(world),
       team_(team_of(job)),
       sync_(job.strategy.sync),
       options_(job.strategy),
-      optimizer_options_(optimizer_options(job.job)),
-      replay_file_(job.job.replay),
+      optimizer_options_(job.optimizer),
+      replay_file_(job.replay),
       group_(collective::Group::of(world, team_.worker_ranks())),
       meetings_(world, team_, options_.tolerates_losses()),
       test_shard_{world.rank(), team_.workers},
@@ -106,7 +104,8 @@ Task<json> TeamWork::open(json fingerprint, json state) {
   co_return decided.at("state");
 }
 
-Task<> TeamWork::begin(CompiledNetwork& network, optim::Optimizer& optimizer, std::vector<KeptArena> kept) {
+Task<> TeamWork::begin(CompiledNetwork& network, optim::Optimizer& optimizer,
+                       std::vector<KeptArena> kept) {
   strategy::Layout layout;
   layout.tensors = tensors_of(network.parameters());
   size_t bytes = network.parameters().weights().size_bytes();

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "syrtos/job/job.h"
 #include "syrtos/run/metrics.h"
 #include "syrtos/strategy/meeting.h"
 #include "syrtos/strategy/strategy.h"
@@ -13,11 +15,11 @@
 #include "syrtos/train/clocks.h"
 #include "syrtos/train/evaluate.h"
 #include "syrtos/train/replica.h"
-#include "syrtos/train/resolve.h"
 #include "syrtos/world/started.h"
 
 namespace syrtos::train {
 
+using job::Job;
 using run::EpochMetrics;
 using strategy::Meter;
 using trace::Part;
@@ -46,7 +48,7 @@ struct EpochReport {
 /// sums over all workers, meetings. Alone it costs next to nothing.
 class TeamWork {
  public:
-  TeamWork(World& world, const ResolvedJob& job);
+  TeamWork(World& world, const Job& job);
 
   World& world() { return world_; }
   int workers() const { return team_.workers; }
@@ -109,7 +111,7 @@ class TeamWork {
   const strategy::Sync sync_;
   strategy::Options options_;
   const optim::OptimizerOptions optimizer_options_;
-  const std::string replay_file_;
+  const std::filesystem::path replay_file_;
   const collective::Group group_;
   strategy::Meetings meetings_;
   std::optional<NetworkReplica> replica_;
@@ -134,6 +136,6 @@ class TeamWork {
 };
 
 /// Ranks of a job: workers, and servers of their own.
-strategy::Team team_of(const ResolvedJob& job);
+strategy::Team team_of(const Job& job);
 
 }  // namespace syrtos::train

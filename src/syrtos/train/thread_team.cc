@@ -27,10 +27,10 @@ Task<> note_failure(Task<> task, std::atomic<bool>& failed) {
 
 }  // namespace
 
-ThreadTeam::ThreadTeam(const ResolvedJob& job) {
-  for (int worker = 0; worker < job.job.workers; ++worker) {
+ThreadTeam::ThreadTeam(const Job& job, const TrainerOptions& options) {
+  for (int worker = 0; worker < job.workers; ++worker) {
     const Trainer* sharing = worker == 0 ? nullptr : workers_.front().get();
-    workers_.push_back(std::make_unique<Trainer>(job, worker, sharing));
+    workers_.push_back(std::make_unique<Trainer>(job, worker, options, sharing));
   }
 }
 

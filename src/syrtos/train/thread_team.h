@@ -8,13 +8,15 @@
 
 namespace syrtos::train {
 
+using job::Job;
+
 /// All workers of a job as threads of this process, on one set of weights (--exchange shared). They
 /// train as processes do; what they say to each other, at the ends of epochs, goes over the
 /// loopback interface.
 class ThreadTeam {
  public:
   /// Builds every worker. Throws RequestError.
-  explicit ThreadTeam(const ResolvedJob& job);
+  explicit ThreadTeam(const Job& job, const TrainerOptions& options = {});
 
   /// The one to begin() or resume().
   Trainer& first() { return *workers_.front(); }

@@ -7,8 +7,8 @@
 #include "syrtos/base/log.h"
 #include "syrtos/base/parallel.h"
 #include "syrtos/data/patches.h"
+#include "syrtos/job/file.h"
 #include "syrtos/train/fingerprint.h"
-#include "syrtos/train/job_file.h"
 #include "syrtos/train/progress_writer.h"
 #include "syrtos/world/local/local.h"
 
@@ -18,28 +18,25 @@ using nlohmann::json;
 
 namespace {
 
-CompiledNetwork make_network(const ResolvedJob& job, int worker, const graph::Parameters* shared) {
+CompiledNetwork make_network(const Job& job, int worker, const TrainerOptions& options,
+                             const graph::Parameters* shared) {
   // With fewer samples than workers a share can be empty; the program still has a size.
   const int64_t share = std::max<int64_t>(1, job.share(worker));
-  return {job.network,
-          job.model_options(share),
-          CompiledNetwork::Use::both,
-          job.short_share(worker),
-          shared,
-          job.backend};
+  return {
+      job.network, job.model_options(share), CompiledNetwork::Use::both, job.short_share(worker),
+      shared,      options.backend};
 }
 
-std::shared_ptr<optim::Optimizer> make_optimizer(const ResolvedJob& job, const CompiledNetwork& network) {
-  return std::make_shared<optim::Optimizer>(optimizer_options(job.job),
-                                            network.parameters().weights().size());
+std::shared_ptr<optim::Optimizer> make_optimizer(const Job& job, const CompiledNetwork& network) {
+  return std::make_shared<optim::Optimizer>(job.optimizer, network.parameters().weights().size());
 }
 
-data::LoaderOptions loader_options(const ResolvedJob& job, int worker) {
+data::LoaderOptions loader_options(const Job& job, int worker) {
   return {.batch = job.step_samples(),
-          .seed = static_cast<uint64_t>(job.job.seed),
-          .shard = {worker, job.job.workers},
+          .seed = job.seed,
+          .shard = {worker, job.workers},
           .remainder = job.remainder,
-          .prefetch = static_cast<int>(job.job.prefetch)};
+          .prefetch = job.prefetch};
 }
 
 json to_json(const Position& position) {
@@ -66,33 +63,36 @@ Position position_of(const json& text) {
 
 }  // namespace
 
-Trainer::Trainer(ResolvedJob job, int worker, const Trainer* sharing)
-    : Trainer(std::move(job), worker, sharing, ThreadScope(static_cast<int>(job.job.threads))) {}
+Trainer::Trainer(Job job, int worker, TrainerOptions options, const Trainer* sharing)
+    : Trainer(std::move(job), worker, std::move(options), sharing, ThreadScope(job.threads)) {}
 
-Trainer::Trainer(ResolvedJob&& job, int worker, const Trainer* sharing, const ThreadScope&)
+Trainer::Trainer(Job&& job, int worker, TrainerOptions&& options, const Trainer* sharing,
+                 const ThreadScope&)
     : job_(std::move(job)),
       worker_(worker),
-      network_(make_network(job_, worker, sharing ? &sharing->network_.parameters() : nullptr)),
+      options_(std::move(options)),
+      network_(make_network(job_, worker, options_,
+                            sharing ? &sharing->network_.parameters() : nullptr)),
       optimizer_(sharing ? sharing->optimizer_ : make_optimizer(job_, network_)),
       training_transform_(job_.data.train->info(), job_.image, job_.normalization, job_.augment,
                           job_.precision.dtype),
       test_transform_(job_.data.test->info(), job_.image, job_.normalization, {},
                       job_.precision.dtype),
       loader_(*job_.data.train, training_transform_, loader_options(job_, worker)),
-      watch_(early_stopping(job_.job)),
+      watch_(job::watch_of(job_.early_stop)),
       steps_per_epoch_(job_.steps_per_epoch()) {
   if (nn::needs_patches(network_.model()) && job_.augment.resized_crop > 0) {
     fail_request(
         "--augment: {} starts from patches of the training images as they are, which "
         "resized-crop changes: use crop instead",
-        job_.job.network);
+        job_.network.name());
   }
-  if (job_.job.lookahead > 0) {
-    lookahead_.emplace(optim::Lookahead::Options{.every = job_.job.lookahead},
+  if (job_.lookahead > 0) {
+    lookahead_.emplace(optim::Lookahead::Options{.every = job_.lookahead},
                        network_.parameters().weights().size());
   }
   require_memory(memory_bytes(),
-                 fmt::format("{} with a batch of {}", job_.job.network, job_.job.batch));
+                 fmt::format("{} with a batch of {}", job_.network.name(), job_.batch));
   lay_out_steps();
 }
 
@@ -112,12 +112,12 @@ std::vector<KeptArena> Trainer::kept() const {
 /// From where the run is to its end. A run that goes on with another number of workers has other
 /// steps from there on.
 void Trainer::lay_out_steps() {
-  const int64_t epochs_after = job_.job.epochs - position_.epoch - 1;
+  const int64_t epochs_after = job_.epochs - position_.epoch - 1;
   const int64_t left = data::steps_left(job_.data.train->size(), position_.used,
                                         job_.step_samples(), job_.remainder);
   total_steps_ = position_.step + (epochs_after < 0 ? 0 : left + epochs_after * steps_per_epoch_);
-  if (job_.job.steps > 0) total_steps_ = std::min(total_steps_, job_.job.steps);
-  schedule_ = schedule_of(job_.job, total_steps_);
+  if (job_.steps > 0) total_steps_ = std::min(total_steps_, job_.steps);
+  schedule_ = job_.schedule_of(total_steps_);
 }
 
 /// Stopped when worker 0 had taken its last step and others had not.
@@ -133,33 +133,33 @@ int64_t Trainer::steps_in_epoch() const {
 
 /// As resolve() does for epochs that begin anew.
 void Trainer::require_samples_for_all() const {
-  if (job_.job.batch_norm != "synchronised" || job_.remainder != data::Remainder::short_batch) {
+  if (!job_.synchronises_batch_norm() || job_.remainder != data::Remainder::short_batch) {
     return;
   }
   const int64_t left = (job_.data.train->size() - position_.used) % job_.step_samples();
-  if (left == 0 || left >= job_.job.workers) return;
+  if (left == 0 || left >= job_.workers) return;
   fail_request(
       "--batch-norm synchronised: from where this run goes on, the last step of the epoch has {} "
       "samples for {} workers: use another number of --workers",
-      left, job_.job.workers);
+      left, job_.workers);
 }
 
 void Trainer::initialize() {
-  const auto seed = static_cast<uint64_t>(job_.job.seed);
   const std::optional<Shape> patch = nn::needs_patches(network_.model());
-  if (patch && job_.job.data != "random") {
+  if (patch && !job_.random_data) {
     const nn::PatchCovariance patches{
         (*patch)[0], (*patch)[1], (*patch)[2],
         data::patch_covariance(*job_.data.train, job_.normalization, (*patch)[1], (*patch)[2])};
-    network_.initialize(seed, &patches);
+    network_.initialize(job_.seed, &patches);
   } else {
-    network_.initialize(seed);
+    network_.initialize(job_.seed);
   }
   if (lookahead_) lookahead_->start(network_.parameters().weights());
 }
 
 void Trainer::begin() {
-  directory_ = run::Directory::create(job_.job.run, job_.job.network, to_toml(job_.job));
+  directory_ =
+      run::Directory::create(job_.run, job_.network.info().name, to_toml(to_request(job_)));
   initialize();
 }
 
@@ -198,7 +198,7 @@ void Trainer::save() const {
 }
 
 Outcome Trainer::run_alone(TrainObserver& observer, const std::function<bool()>& should_stop) {
-  const ThreadScope threads(static_cast<int>(job_.job.threads));
+  const ThreadScope threads(job_.threads);
   world::LocalCluster cluster(1);
   Outcome outcome;
   world::run_all(cluster, [&](World& world) -> Task<> {
@@ -285,7 +285,7 @@ Task<Outcome> Trainer::train(World& world, TrainObserver& observer,
     log_trace("worker {}: step {} of {} is done", worker_, position_.step, total_steps_);
     look_for_lost();
     if (!epoch_complete_ && position_.step < total_steps_) {
-      if (job_.job.checkpoint_every > 0 && position_.step % job_.job.checkpoint_every == 0) {
+      if (job_.checkpoint_every > 0 && position_.step % job_.checkpoint_every == 0) {
         accounting_->end_step(position_.step);
         co_await checkpoint(world, false);
         accounting_->end_pause();
@@ -331,8 +331,7 @@ Task<> Trainer::end_epoch(World& world, TrainObserver& observer, Outcome& outcom
 
 Task<> Trainer::start(TrainObserver& observer) {
   // The world may compute on a thread of its own.
-  co_await team_->world().compute(0,
-                                  [this] { set_thread_count(static_cast<int>(job_.job.threads)); });
+  co_await team_->world().compute(0, [this] { set_thread_count(job_.threads); });
   json mine;
   if (!team_->alone()) mine = fingerprint(job_, network_);
   const json state = co_await team_->open(mine, to_json(position_));
@@ -347,7 +346,7 @@ Task<> Trainer::start(TrainObserver& observer) {
   epoch_complete_ = position_.used > 0 && steps_in_epoch() == steps_per_epoch_;
   learning_rate_ = optim::learning_rate(schedule_, std::max<int64_t>(0, position_.step - 1));
   accounting_.emplace(team_->meter(), team_->world(), position_.step);
-  measures_.emplace(*team_, network_, job_, std::move(earlier_), position_.step);
+  measures_.emplace(*team_, network_, job_, options_, std::move(earlier_), position_.step);
   SYRTOS_CHECK(!is_first() || directory_.has_value(), "begin() or resume() comes first");
   news_.emplace(*team_, *measures_, *accounting_, is_first() ? &*directory_ : nullptr);
   if (trace_) trace_->connect(team_->meter(), team_->replica().profile());

@@ -11,19 +11,21 @@
 #include "syrtos/run/directory.h"
 #include "syrtos/run/metrics.h"
 #include "syrtos/train/board.h"
-#include "syrtos/train/measures.h"
 #include "syrtos/train/compiled_network.h"
+#include "syrtos/train/measures.h"
 #include "syrtos/train/news.h"
-#include "syrtos/train/resolve.h"
 #include "syrtos/train/run_trace.h"
 #include "syrtos/train/snapshot.h"
 #include "syrtos/train/team_work.h"
+#include "syrtos/train/trainer_options.h"
 #include "syrtos/world/world.h"
 
 namespace syrtos::train {
 
+using job::Job;
+
 struct StartInfo {
-  const ResolvedJob& job;
+  const Job& job;
   const run::Directory& directory;
   int64_t parameters = 0;
   int64_t memory_bytes = 0;  ///< of arenas, parameters and the optimizer, of this worker
@@ -76,7 +78,8 @@ class Trainer {
  public:
   /// Builds and compiles everything; nothing is written yet. Throws RequestError. `sharing`:
   /// another worker of this process, whose weights and optimiser it uses (--exchange shared).
-  explicit Trainer(ResolvedJob job, int worker = 0, const Trainer* sharing = nullptr);
+  explicit Trainer(Job job, int worker = 0, TrainerOptions options = {},
+                   const Trainer* sharing = nullptr);
 
   /// Worker 0: starts at the beginning in a new directory.
   void begin();
@@ -97,7 +100,8 @@ class Trainer {
 
  private:
   /// Everything is made under the scope, with the threads that it will run with.
-  Trainer(ResolvedJob&& job, int worker, const Trainer* sharing, const ThreadScope& threads);
+  Trainer(Job&& job, int worker, TrainerOptions&& options, const Trainer* sharing,
+          const ThreadScope& threads);
   void initialize();
   std::vector<KeptArena> kept() const;
   int64_t memory_bytes() const;
@@ -139,8 +143,9 @@ class Trainer {
   world::Task<> gather_trace(world::World& world);
   bool is_first() const { return worker_ == 0; }
 
-  ResolvedJob job_;
+  const Job job_;
   const int worker_;
+  const TrainerOptions options_;
   CompiledNetwork network_;
   std::shared_ptr<optim::Optimizer> optimizer_;
   std::optional<optim::Lookahead> lookahead_;

@@ -73,7 +73,7 @@ Task<std::optional<EpochMetrics>> Trainer::finish_epoch(World& world, bool& gath
 
   EpochReport mine;
   const bool evaluated =
-      position_.step >= total_steps_ || (position_.epoch + 1) % job_.job.evaluate_every == 0;
+      position_.step >= total_steps_ || (position_.epoch + 1) % job_.evaluate_every == 0;
   {
     const Meter::Doing evaluates(team_->meter(), Part::evaluate);
     co_await world.compute(0, [&] { mine = measure_own_part(evaluated); });
@@ -97,7 +97,7 @@ Task<std::optional<EpochMetrics>> Trainer::finish_epoch(World& world, bool& gath
   });
   gather = shared.at("gather");
   if (evaluated) {
-    const char* key = job_.job.metric == "loss" ? "test_loss" : "test_accuracy";
+    const char* key = job_.early_stop.metric == job::Metric::loss ? "test_loss" : "test_accuracy";
     metrics.best = watch_.update(shared.at(key));
   }
   // A run that ends within an epoch stays there, so that more steps can follow.
@@ -154,8 +154,8 @@ Task<> Trainer::gather_trace(World& world) {
 EpochReport Trainer::measure_own_part(bool evaluated) {
   EpochReport report;
   if (evaluated) {
-    const TestData test{*job_.data.test, test_transform_, job_.views,
-                        static_cast<int>(job_.job.prefetch), team_->test_shard()};
+    const TestData test{*job_.data.test, test_transform_, job::views_of(job_.views), job_.prefetch,
+                        team_->test_shard()};
     report.evaluation = evaluate(network_.evaluation(), test);
   }
   const data::LoaderStats loading = loader_.take_stats();

@@ -22,16 +22,16 @@ Task<> Trainer::train_step(World& world, bool wants_to_stop) {
   learning_rate_ = optim::learning_rate(schedule_, position_.step);
   const int64_t samples = batch_.slice.count;
   const int64_t of_all = samples_of(batch_.slice, position_.used);
-  team_->replica().begin(samples, {.seed = static_cast<uint64_t>(job_.job.seed),
+  team_->replica().begin(samples, {.seed = job_.seed,
                                    .step = position_.step,
                                    .first_sample = batch_.slice.first - position_.used});
   strategy::StepInfo info;
   info.step = position_.step;
-  info.weight = static_cast<double>(samples * job_.job.workers) / static_cast<double>(of_all);
+  info.weight = static_cast<double>(samples * job_.workers) / static_cast<double>(of_all);
   info.hyper = {.learning_rate = learning_rate_,
-                .weight_decay = job_.job.weight_decay,
+                .weight_decay = job_.weight_decay,
                 .step = position_.updates};
-  info.clip = job_.job.clip;
+  info.clip = job_.clip;
   const int64_t steps = co_await team_->strategy().step(info);
   look_at_loss();
   if (!std::isfinite(loss_)) co_await world.compute(0, [this] { fail_of_loss(); });
@@ -67,7 +67,7 @@ void Trainer::look_at_loss() {
 /// Looks for the layer that is to blame.
 void Trainer::fail_of_loss() {
   NetworkProgram& training = network_.training(batch_.slice.count);
-  const ops::Step step{.seed = static_cast<uint64_t>(job_.job.seed), .step = position_.step};
+  const ops::Step step{.seed = job_.seed, .step = position_.step};
   const graph::Program::Item* item = training.program().find_non_finite(step);
   const std::string where =
       item == nullptr
@@ -103,7 +103,7 @@ void Trainer::advance(int64_t steps) {
   while (done < steps && !slice.last) {
     const int64_t before = slice.used;
     slice = data::slice_of(job_.data.train->size(), slice.used, job_.step_samples(),
-                           {worker_, job_.job.workers}, job_.remainder);
+                           {worker_, job_.workers}, job_.remainder);
     samples += samples_of(slice, before);
     ++done;
   }
@@ -145,7 +145,7 @@ StepInfo Trainer::step_info() const {
   // Of the others nothing is known before the next meeting: they are taken to be as fast.
   const int64_t alike = team_->in_step() ? 1 : team_->present();
   return {.epoch = position_.epoch + 1,
-          .epochs = job_.job.epochs,
+          .epochs = job_.epochs,
           .step_in_epoch = steps_in_epoch(),
           .steps_per_epoch = steps_per_epoch_,
           .step = position_.step,

@@ -12,12 +12,30 @@ namespace syrtos::data {
 
 Fit fit_of(const DatasetInfo& info) { return info.same_size() ? Fit::exact : Fit::centre; }
 
-std::unique_ptr<Dataset> fit(std::unique_ptr<Dataset> of, const FitOptions& options) {
-  const std::vector<std::string> caches = {"auto", "none", "memory", "disk"};
-  if (std::find(caches.begin(), caches.end(), options.cache) == caches.end()) {
-    fail_request("--cache: expected auto, none, memory or disk, found '{}'{}", options.cache,
-                 suggestion(options.cache, caches));
+const char* to_string(CacheMode mode) {
+  switch (mode) {
+    case CacheMode::automatic:
+      return "auto";
+    case CacheMode::none:
+      return "none";
+    case CacheMode::memory:
+      return "memory";
+    case CacheMode::disk:
+      return "disk";
   }
+  return "?";
+}
+
+CacheMode parse_cache(std::string_view name) {
+  for (const auto mode :
+       {CacheMode::automatic, CacheMode::none, CacheMode::memory, CacheMode::disk}) {
+    if (name == to_string(mode)) return mode;
+  }
+  fail_request("--cache: expected auto, none, memory or disk, found '{}'{}", name,
+               suggestion(name, {"auto", "none", "memory", "disk"}));
+}
+
+std::unique_ptr<Dataset> fit(std::unique_ptr<Dataset> of, const FitOptions& options) {
   const DatasetInfo& info = of->info();
   const bool fits = info.height == options.height && info.width == options.width;
   if (!fits) {
@@ -28,18 +46,19 @@ std::unique_ptr<Dataset> fit(std::unique_ptr<Dataset> of, const FitOptions& opti
     log_info("data {}: samples are scaled to {}x{}", info.name, options.height, options.width);
     of = std::make_unique<Resized>(std::move(of), options.height, options.width, fit_of(info));
   }
-  if (options.cache == "none" || (options.cache == "auto" && fits)) {
-    log_info("data {}: samples are not kept (--cache {})", of->info().name, options.cache);
+  if (options.cache == CacheMode::none || (options.cache == CacheMode::automatic && fits)) {
+    log_info("data {}: samples are not kept (--cache {})", of->info().name,
+             to_string(options.cache));
     return of;
   }
-  const CachePlace place = options.cache == "memory" ? CachePlace::memory
-                           : options.cache == "disk"
+  const CachePlace place = options.cache == CacheMode::memory ? CachePlace::memory
+                           : options.cache == CacheMode::disk
                                ? CachePlace::disk
                                : choose_cache(cache_bytes(of->info()), options.free_memory);
   log_info("data {}: {} of samples are kept {} (--cache {}, {} of memory are free)",
            of->info().name, format_bytes(static_cast<double>(cache_bytes(of->info()))),
            place == CachePlace::disk ? "in " + options.cache_directory.string() : "in memory",
-           options.cache, format_bytes(static_cast<double>(options.free_memory)));
+           to_string(options.cache), format_bytes(static_cast<double>(options.free_memory)));
   if (place == CachePlace::disk) {
     if (options.cache_directory.empty()) {
       fail_request(

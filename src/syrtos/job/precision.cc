@@ -1,9 +1,9 @@
-#include "syrtos/train/precision.h"
+#include "syrtos/job/precision.h"
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 
-namespace syrtos::train {
+namespace syrtos::job {
 
 Precision choose_precision(std::string_view name, const CpuInfo& cpu) {
   const char* unit = cpu.has_amx_bf16      ? "the CPU has AMX-BF16"
@@ -26,4 +26,4 @@ Precision choose_precision(std::string_view name, const CpuInfo& cpu) {
   return {DType::f32, "the CPU has neither AMX-BF16 nor AVX512-BF16"};
 }
 
-}  // namespace syrtos::train
+}  // namespace syrtos::job

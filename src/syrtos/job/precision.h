@@ -6,7 +6,7 @@
 #include "syrtos/base/cpu.h"
 #include "syrtos/tensor/dtype.h"
 
-namespace syrtos::train {
+namespace syrtos::job {
 
 /// What kernels compute in, and why, for people: "bf16 (AVX512-BF16)".
 struct Precision {
@@ -18,4 +18,4 @@ struct Precision {
 /// name and for bf16 on a CPU without it.
 Precision choose_precision(std::string_view name, const CpuInfo& cpu);
 
-}  // namespace syrtos::train
+}  // namespace syrtos::job

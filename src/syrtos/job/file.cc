@@ -1,4 +1,4 @@
-#include "syrtos/train/job_file.h"
+#include "syrtos/job/file.h"
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
@@ -9,13 +9,13 @@
 #include "syrtos/base/format.h"
 #include "syrtos/base/toml.h"
 
-namespace syrtos::train {
+namespace syrtos::job {
 
 namespace {
 
 class Reader {
  public:
-  Reader(Job& job, std::string file) : job_(job), file_(std::move(file)) {}
+  Reader(JobRequest& request, std::string file) : request_(request), file_(std::move(file)) {}
 
   void read(const toml::table& table, const std::string& prefix) {
     for (const auto& [name, node] : table) {
@@ -46,7 +46,7 @@ class Reader {
 
   [[noreturn]] void fail_unknown(const std::string& key, const toml::source_region& source) const {
     std::vector<std::string> known;
-    for (const JobField& field : job_fields()) known.push_back(field.key);
+    for (const JobField& field : job_fields()) known.emplace_back(field.key);
     fail_request("{}: unknown key '{}'{}", at(source), key, suggestion(key, known));
   }
 
@@ -56,35 +56,31 @@ class Reader {
       node.visit([&](const auto& value) { found << value; });
       fail_request("{}: {}: expected {}, found {}", at(node.source()), key, expected, found.str());
     };
-    if (const auto* text = std::get_if<std::string Job::*>(&field.member)) {
+    if (const auto* text = std::get_if<std::string JobRequest::*>(&field.member)) {
       if (const auto whole = node.value_exact<int64_t>(); whole && key == "input") {
-        job_.** text = std::to_string(*whole);
+        request_.** text = std::to_string(*whole);
       } else if (node.is_string()) {
-        job_.** text = *node.value<std::string>();
+        request_.** text = *node.value<std::string>();
       } else {
         fail_type("a text in quotes");
       }
-    } else if (const auto* whole = std::get_if<int64_t Job::*>(&field.member)) {
+    } else if (const auto* whole = std::get_if<int64_t JobRequest::*>(&field.member)) {
       if (!node.is_integer()) fail_type("a whole number");
-      job_.** whole = *node.value<int64_t>();
+      request_.** whole = *node.value<int64_t>();
     } else {
       const auto value = node.is_number() ? node.value<double>() : std::nullopt;
       if (!value || !std::isfinite(*value)) fail_type("a number");
-      job_.*std::get<double Job::*>(field.member) = *value;
+      request_.*std::get<double JobRequest::*>(field.member) = *value;
     }
   }
 
-  Job& job_;
+  JobRequest& request_;
   std::string file_;
 };
 
-std::string value_text(const Job& job, const JobField& field) {
-  return std::visit([&](const auto member) { return toml_value(job.*member); }, field.member);
-}
-
 }  // namespace
 
-void read_job_file(Job& job, const std::filesystem::path& file) {
+void read_job_file(JobRequest& request, const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   std::error_code ignored;
   if (!stream || std::filesystem::is_directory(file, ignored)) {
@@ -99,24 +95,23 @@ void read_job_file(Job& job, const std::filesystem::path& file) {
     fail_request("{}:{}:{}: not valid TOML: {}", file.string(), error.source().begin.line,
                  error.source().begin.column, error.description());
   }
-  Reader(job, file.string()).read(table, "");
+  Reader(request, file.string()).read(table, "");
 }
 
-std::string to_toml(const Job& job) {
+std::string to_toml(const JobRequest& request) {
   std::string text;
   std::string section;
   for (const JobField& field : job_fields()) {
-    if (field.key == "run") continue;
-    const size_t dot = field.key.find('.');
-    const std::string of = dot == std::string::npos ? "" : field.key.substr(0, dot);
-    if (of != section) {
-      text += fmt::format("\n[{}]\n", of);
-      section = of;
+    if (!field.recorded || field_text(request, field).empty()) continue;
+    if (field.section() != section) {
+      section = field.section();
+      text += fmt::format("\n[{}]\n", section);
     }
-    const std::string name = dot == std::string::npos ? field.key : field.key.substr(dot + 1);
-    text += fmt::format("{} = {}\n", name, value_text(job, field));
+    const std::string value =
+        std::visit([&](const auto member) { return toml_value(request.*member); }, field.member);
+    text += fmt::format("{} = {}\n", field.name(), value);
   }
   return text;
 }
 
-}  // namespace syrtos::train
+}  // namespace syrtos::job

@@ -1,21 +1,22 @@
-#include "syrtos/train/job.h"
+#include "syrtos/job/job.h"
 
 #include <gmock/gmock.h>
 
-#include "syrtos/train/job_file.h"
-#include "syrtos/train/precision.h"
-#include "syrtos/train/resolve.h"
+#include "syrtos/job/file.h"
+#include "syrtos/job/image_size.h"
+#include "syrtos/job/precision.h"
+#include "syrtos/job/resolve.h"
 #include "tests/support/temporary.h"
 
-namespace syrtos::train {
+namespace syrtos::job {
 namespace {
 
 using testing::HasSubstr;
 
 class JobFiles : public TemporaryDirectory {
  protected:
-  Job parse(const std::string& text) {
-    Job job;
+  JobRequest parse(const std::string& text) {
+    JobRequest job;
     read_job_file(job, write("job.toml", text));
     return job;
   }
@@ -26,17 +27,17 @@ class JobFiles : public TemporaryDirectory {
     info.has_avx512_bf16 = bf16;
     return info;
   }
-  static ResolvedJob resolved(Job job) {
+  static Job resolved(JobRequest job) {
     if (job.data == "mnist") job.data = "random";
     return resolve(std::move(job), cpu(false), "nowhere");
   }
 };
 
-TEST_F(JobFiles, and_options_give_the_same_job) {
-  const Job from_file = parse(
+TEST_F(JobFiles, AndOptionsGiveTheSameJob) {
+  const JobRequest from_file = parse(
       "network = \"resnet18\"\nbatch = 7\n[optimizer]\nname = \"adamw\"\nlr = 0.5\n"
       "[schedule]\nname = \"cosine\"\nwarmup = 3\n[early_stop]\npatience = 2\n");
-  Job from_options;
+  JobRequest from_options;
   const std::vector<std::pair<std::string, std::string>> options = {
       {"network", "resnet18"},     {"batch", "7"},
       {"optimizer.name", "adamw"}, {"optimizer.lr", "0.5"},
@@ -46,30 +47,31 @@ TEST_F(JobFiles, and_options_give_the_same_job) {
     set_field(from_options, *find_field(key), text, "--" + key);
   }
   EXPECT_EQ(to_toml(from_file), to_toml(from_options));
-  EXPECT_EQ(to_toml(resolved(from_file).job), to_toml(resolved(from_options).job));
+  EXPECT_EQ(to_toml(to_request(resolved(from_file))), to_toml(to_request(resolved(from_options))));
 }
 
-TEST_F(JobFiles, are_read_back_as_they_were_written) {
-  Job job = parse("network = \"mlp\"\ndata = \"random\"\nclip = 0.1\n[optimizer]\nlr = 1e-5\n");
-  job = resolved(job).job;
+TEST_F(JobFiles, AreReadBackAsTheyWereWritten) {
+  JobRequest job =
+      parse("network = \"mlp\"\ndata = \"random\"\nclip = 0.1\n[optimizer]\nlr = 1e-5\n");
+  job = to_request(resolved(job));
   const std::string text = to_toml(job);
   EXPECT_EQ(to_toml(parse(text)), text);
-  EXPECT_EQ(to_toml(resolved(parse(text)).job), text);
+  EXPECT_EQ(to_toml(to_request(resolved(parse(text)))), text);
 }
 
-TEST_F(JobFiles, with_odd_texts_are_read_back_too) {
-  Job job;
+TEST_F(JobFiles, WithOddTextsAreReadBackToo) {
+  JobRequest job;
   job.data = "a \"quoted\"\\ path\twith\nlines \x7f";
   job.learning_rate = 0.1;
   EXPECT_EQ(parse(to_toml(job)).data, job.data);
 }
 
-TEST_F(JobFiles, may_name_the_optimizer_in_short) {
+TEST_F(JobFiles, MayNameTheOptimizerInShort) {
   EXPECT_EQ(parse("optimizer = \"adam\"\ninput = 32\n").optimizer, "adam");
   EXPECT_EQ(parse("optimizer = \"adam\"\ninput = 32\n").input, "32");
 }
 
-TEST_F(JobFiles, unknown_key_names_line_and_closest) {
+TEST_F(JobFiles, UnknownKeyNamesLineAndClosest) {
   const std::string text =
       refusal([&] { parse("network = \"mlp\"\n\n[optimizer]\nmomentun = 1\n"); });
   EXPECT_THAT(text, HasSubstr("job.toml:4: unknown key 'optimizer.momentun'"));
@@ -78,7 +80,7 @@ TEST_F(JobFiles, unknown_key_names_line_and_closest) {
   EXPECT_THAT(refusal([&] { parse("[optimiser]\nlr = 3\n"); }), HasSubstr("'optimiser'"));
 }
 
-TEST_F(JobFiles, wrong_types_name_line_expected_and_found) {
+TEST_F(JobFiles, WrongTypesNameLineExpectedAndFound) {
   const std::string text = refusal([&] { parse("network = \"mlp\"\nbatch = \"many\"\n"); });
   EXPECT_THAT(text, HasSubstr("job.toml:2: batch: expected a whole number, found"));
   EXPECT_THAT(text, HasSubstr("many"));
@@ -88,15 +90,15 @@ TEST_F(JobFiles, wrong_types_name_line_expected_and_found) {
   EXPECT_THAT(refusal([&] { parse("clip = nan\n"); }), HasSubstr("expected a number"));
 }
 
-TEST_F(JobFiles, that_are_not_toml_name_the_line) {
+TEST_F(JobFiles, ThatAreNotTomlNameTheLine) {
   EXPECT_THAT(refusal([&] { parse("batch = 1\nbatch is 2\n"); }), HasSubstr("job.toml:2:"));
-  Job job;
+  JobRequest job;
   EXPECT_THAT(refusal([&] { read_job_file(job, directory_ / "none.toml"); }),
               HasSubstr("no such file"));
 }
 
-TEST_F(JobFiles, options_that_are_no_numbers_are_refused) {
-  Job job;
+TEST_F(JobFiles, OptionsThatAreNoNumbersAreRefused) {
+  JobRequest job;
   for (const char* text : {"abc", "", "1x", "1.5", " 2", "99999999999999999999"}) {
     EXPECT_THAT(refusal([&] { set_field(job, *find_field("batch"), text, "--batch"); }),
                 HasSubstr("--batch: expected a whole number"))
@@ -109,7 +111,7 @@ TEST_F(JobFiles, options_that_are_no_numbers_are_refused) {
   }
 }
 
-TEST_F(JobFiles, values_outside_of_their_range_are_refused) {
+TEST_F(JobFiles, ValuesOutsideOfTheirRangeAreRefused) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"classes", "0"},
       {"classes", "-1"},
@@ -146,7 +148,7 @@ TEST_F(JobFiles, values_outside_of_their_range_are_refused) {
   for (const auto& field : wrong) {
     const auto& key = field.first;
     const auto& text = field.second;
-    Job job;
+    JobRequest job;
     job.data = "random";
     ASSERT_NE(find_field(key), nullptr) << key;
     EXPECT_NE(refusal([&] {
@@ -158,20 +160,21 @@ TEST_F(JobFiles, values_outside_of_their_range_are_refused) {
   }
 }
 
-TEST_F(JobFiles, what_is_left_open_is_decided) {
-  Job job;
+TEST_F(JobFiles, WhatIsLeftOpenIsDecided) {
+  JobRequest job;
   job.data = "random";
   job.optimizer = "adadelta";
-  const ResolvedJob done = resolve(job, cpu(true), "nowhere");
-  EXPECT_EQ(done.job.precision, "bf16");
-  EXPECT_EQ(done.job.threads, 2);
-  EXPECT_EQ(done.job.classes, 10);
-  EXPECT_EQ(done.job.input, "1x28x28");
-  EXPECT_EQ(done.job.learning_rate, 1.0);
-  EXPECT_EQ(done.job.epsilon, 1e-6);
+  const Job done = resolve(job, cpu(true), "nowhere");
+  EXPECT_EQ(done.precision.dtype, DType::bf16);
+  EXPECT_EQ(done.threads, 2);
+  EXPECT_EQ(done.classes, 10);
+  EXPECT_EQ(done.image, (Shape{1, 28, 28}));
+  EXPECT_EQ(done.schedule.rate, 1.0);
+  EXPECT_EQ(done.optimizer.epsilon, 1e-6);
+  EXPECT_EQ(done.schedule.every, 16 / 3);  // a third of the 16 steps of the run
 }
 
-TEST_F(JobFiles, precision_depends_on_the_cpu) {
+TEST_F(JobFiles, PrecisionDependsOnTheCpu) {
   EXPECT_EQ(choose_precision("auto", cpu(true)).dtype, DType::bf16);
   EXPECT_EQ(choose_precision("auto", cpu(false)).dtype, DType::f32);
   EXPECT_EQ(choose_precision("f32", cpu(true)).dtype, DType::f32);
@@ -179,4 +182,4 @@ TEST_F(JobFiles, precision_depends_on_the_cpu) {
 }
 
 }  // namespace
-}  // namespace syrtos::train
+}  // namespace syrtos::job

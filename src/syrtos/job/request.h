@@ -2,23 +2,19 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
-#include "syrtos/optim/early_stopping.h"
-#include "syrtos/optim/optimizer.h"
-#include "syrtos/optim/schedule.h"
-
-namespace syrtos::train {
+namespace syrtos::job {
 
 /// No number that a user can mean.
 constexpr int64_t kUnset = std::numeric_limits<int64_t>::min();
 
-/// Everything that decides how a run goes. Options and job files fill the same fields; what they
-/// leave open is unset or "auto" until resolve() decides it.
-struct Job {
+/// A training as it was asked for: options and job files fill the same fields, as texts and
+/// numbers. What they leave open is unset or "auto"; resolve() decides it and makes a Job of this.
+struct JobRequest {
   std::string network = "lenet5";
   int64_t classes = kUnset;  ///< unset: the data's
   std::string input =
@@ -37,12 +33,13 @@ struct Job {
   std::string precision = "auto";
   int64_t threads = 0;  ///< 0: all cores
   int64_t seed = 1;
-  std::string run;  ///< empty: runs/<network>-<date>-<time>
-  double clip = 0;  ///< largest norm of the gradient; 0: any
+  std::string run = {};  ///< empty: runs/<network>-<date>-<time>
+  double clip = 0;       ///< largest norm of the gradient; 0: any
   double label_smoothing = 0;
 
   std::string optimizer = "momentum";
-  double learning_rate = std::numeric_limits<double>::quiet_NaN();  ///< NaN: the optimizer's own
+  double learning_rate =
+      std::numeric_limits<double>::quiet_NaN();  ///< NaN, unset: the optimizer's own
   double momentum = 0.9;
   double beta1 = 0.9;
   double beta2 = 0.999;
@@ -74,31 +71,45 @@ struct Job {
   std::string trace = "none";  ///< steps that are recorded event by event: none, all, steps=A..B
   double sample_seconds = 1;   ///< between two looks at the hosts; 0: none
   std::string batch_norm = "local";  ///< statistics of each worker's samples, or synchronised
-  std::string replay;                ///< file of computing times that are slept instead of computed
+  std::string replay = {};           ///< file of computing times that are slept instead of computed
 
   int64_t patience = 0;  ///< epochs without improvement after which the run ends; 0: never
   std::string metric = "accuracy";
   double min_delta = 0;
 };
 
-/// One field of a job: its key in a job file, its command-line option, and what it means.
+/// One field of a request: its key in a job file, its command-line option, and what it means. Help,
+/// reference page and the reading of both are made from these.
 struct JobField {
-  std::string key;     ///< "optimizer.momentum"
-  std::string option;  ///< "--momentum"
-  std::string help;
-  std::variant<std::string Job::*, int64_t Job::*, double Job::*> member;
+  std::string_view key;     ///< "optimizer.momentum".
+  std::string_view option;  ///< "--momentum".
+  std::string_view type;    ///< For people: "number", "text", "one of auto, f32, bf16".
+  std::string_view help;
+  std::variant<std::string JobRequest::*, int64_t JobRequest::*, double JobRequest::*> member;
+  std::string_view open = {};  ///< What is taken when it is left out, if that is not a fixed value.
+  bool may_change = false;     ///< A run that goes on may have another value.
+  bool plans = false;          ///< 'syrtos plan' takes the option too.
+  bool recorded = true;        ///< It is part of a run's job file.
+  bool may_differ = false;     ///< Workers of one run may have different values.
+
+  /// "optimizer"; empty for the keys at the top of a job file.
+  std::string_view section() const;
+  /// "momentum".
+  std::string_view name() const;
+  /// The value that is taken when it is left out, in words where it is not a fixed one.
+  std::string default_text() const;
 };
 
-const std::vector<JobField>& job_fields();
+/// All fields, those of a section together.
+std::span<const JobField> job_fields();
 /// nullptr when there is none.
 const JobField* find_field(std::string_view key);
 
 /// Sets a field from an option's text. Throws RequestError when it is not a number where one is
 /// expected; `where` begins the message.
-void set_field(Job& job, const JobField& field, const std::string& text, std::string_view where);
+void set_field(JobRequest& request, const JobField& field, const std::string& text,
+               std::string_view where);
+/// The field's value as set_field() takes it; empty when it is unset.
+std::string field_text(const JobRequest& request, const JobField& field);
 
-optim::OptimizerOptions optimizer_options(const Job& job);
-optim::Schedule schedule_of(const Job& job, int64_t total_steps);
-optim::EarlyStopping early_stopping(const Job& job);
-
-}  // namespace syrtos::train
+}  // namespace syrtos::job

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "syrtos/job/request.h"
+
+namespace syrtos::job {
+
+/// Reads a job file (TOML) over the fields of `request`. Throws RequestError that names file, line
+/// and key: not TOML, an unknown key (with the closest known one), a value of the wrong type.
+void read_job_file(JobRequest& request, const std::filesystem::path& file);
+
+/// All fields that are set, but the run directory, which a repeat must not share: reading it gives
+/// the same request.
+std::string to_toml(const JobRequest& request);
+
+}  // namespace syrtos::job

@@ -1,0 +1,140 @@
+#include "syrtos/job/job.h"
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/format.h"
+#include "syrtos/job/image_size.h"
+
+namespace syrtos::job {
+
+const char* to_string(BatchNorm batch_norm) {
+  return batch_norm == BatchNorm::local ? "local" : "synchronised";
+}
+
+BatchNorm parse_batch_norm(std::string_view name) {
+  if (name == "local") return BatchNorm::local;
+  if (name == "synchronised") return BatchNorm::synchronised;
+  fail_request("--batch-norm: expected local or synchronised, found '{}'{}", name,
+               suggestion(name, {"local", "synchronised"}));
+}
+
+const char* to_string(Metric metric) { return metric == Metric::accuracy ? "accuracy" : "loss"; }
+
+Metric parse_metric(std::string_view name) {
+  if (name == "accuracy") return Metric::accuracy;
+  if (name == "loss") return Metric::loss;
+  fail_request("unknown metric '{}'{}", name, suggestion(name, {"accuracy", "loss"}));
+}
+
+optim::EarlyStopping watch_of(const EarlyStop& early_stop) {
+  using Mode = optim::EarlyStopping::Mode;
+  return {early_stop.metric == Metric::loss ? Mode::lowest : Mode::highest, early_stop.patience,
+          early_stop.min_delta};
+}
+
+nn::ModelOptions Job::model_options(int64_t samples) const {
+  return {.batch = samples,
+          .classes = classes,
+          .channels = image[0],
+          .height = image[1],
+          .width = image[2],
+          .dtype = precision.dtype,
+          .label_smoothing = static_cast<float>(label_smoothing),
+          .synchronised_batch_norm = workers > 1 && synchronises_batch_norm()};
+}
+
+optim::Schedule Job::schedule_of(int64_t total_steps) const {
+  optim::Schedule result = schedule;
+  result.total_steps = total_steps;
+  return result;
+}
+
+int64_t Job::step_samples() const { return strategy.sync.step_samples(batch, workers); }
+
+int64_t Job::steps_per_epoch() const {
+  return data::steps_left(data.train->size(), 0, step_samples(), remainder);
+}
+
+int64_t Job::share(int worker) const {
+  return data::slice_of(step_samples(), 0, step_samples(), {worker, workers}, remainder).count;
+}
+
+int64_t Job::short_share(int worker) const {
+  const int64_t left = data.train->size() % step_samples();
+  if (remainder != data::Remainder::short_batch || left == 0) return 0;
+  return data::slice_of(left, 0, left, {worker, workers}, remainder).count;
+}
+
+namespace {
+
+void put_data(const Job& job, JobRequest& request) {
+  request.data = job.data_name;
+  request.samples = job.random_samples;
+  request.augment = to_string(job.augment);
+  request.remainder = to_string(job.remainder);
+  request.prefetch = job.prefetch;
+  request.cache = to_string(job.cache);
+}
+
+void put_optimizer(const Job& job, JobRequest& request) {
+  request.optimizer = to_string(job.optimizer.method);
+  request.learning_rate = job.schedule.rate;
+  request.momentum = job.optimizer.momentum;
+  request.beta1 = job.optimizer.beta1;
+  request.beta2 = job.optimizer.beta2;
+  request.rho = job.optimizer.rho;
+  request.epsilon = job.optimizer.epsilon;
+  request.weight_decay = job.weight_decay;
+  request.lookahead = job.lookahead;
+  request.schedule = to_string(job.schedule.kind);
+  request.warmup = job.schedule.warmup_steps;
+  request.every = job.schedule.every;
+  request.factor = job.schedule.factor;
+  request.floor = job.schedule.floor;
+  request.peak = job.schedule.peak;
+  request.start = job.schedule.start;
+  request.end = job.schedule.end;
+}
+
+}  // namespace
+
+JobRequest to_request(const Job& job) {
+  JobRequest request;
+  request.network = job.network.name();
+  request.classes = job.classes;
+  request.input = image_size_text(job.image);
+  request.batch = job.batch;
+  request.epochs = job.epochs;
+  request.steps = job.steps;
+  request.precision = to_string(job.precision.dtype);
+  request.threads = job.threads;
+  request.seed = static_cast<int64_t>(job.seed);
+  request.run = job.run.string();
+  request.clip = job.clip;
+  request.label_smoothing = job.label_smoothing;
+  request.checkpoint_every = job.checkpoint_every;
+  put_data(job, request);
+  put_optimizer(job, request);
+  request.views = to_string(job.views);
+  request.evaluate_every = job.evaluate_every;
+  request.patience = job.early_stop.patience;
+  request.metric = to_string(job.early_stop.metric);
+  request.min_delta = job.early_stop.min_delta;
+  apply(job.strategy, job.workers, request);
+  request.batch_norm = to_string(job.batch_norm);
+  request.replay = job.replay.string();
+  request.trace = to_string(job.trace);
+  request.sample_seconds = job.sample_seconds;
+  return request;
+}
+
+void apply(const strategy::Options& way, int workers, JobRequest& request) {
+  request.workers = workers;
+  request.exchange = to_string(way.exchange);
+  request.sync = to_string(way.sync);
+  request.wire = to_string(way.wire);
+  request.update = to_string(way.update);
+  request.permits = way.permits;
+  request.bucket_mb = way.bucket_mb;
+}
+
+}  // namespace syrtos::job

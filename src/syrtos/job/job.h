@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "syrtos/data/dataset.h"
+#include "syrtos/data/pipeline/augment.h"
+#include "syrtos/data/pipeline/order.h"
+#include "syrtos/data/sets/fit.h"
+#include "syrtos/job/precision.h"
+#include "syrtos/job/request.h"
+#include "syrtos/job/trace_steps.h"
+#include "syrtos/job/views.h"
+#include "syrtos/nn/network.h"
+#include "syrtos/optim/early_stopping.h"
+#include "syrtos/optim/optimizer.h"
+#include "syrtos/optim/schedule.h"
+#include "syrtos/strategy/options.h"
+
+namespace syrtos::job {
+
+/// The data of a job, which several workers of one process may read.
+struct JobData {
+  std::shared_ptr<const data::Dataset> train;
+  std::shared_ptr<const data::Dataset> test;
+};
+
+/// Over whose samples batch norm has its statistics.
+enum class BatchNorm { local, synchronised };
+const char* to_string(BatchNorm batch_norm);
+BatchNorm parse_batch_norm(std::string_view name);
+
+/// What is watched on the test data.
+enum class Metric { accuracy, loss };
+const char* to_string(Metric metric);
+Metric parse_metric(std::string_view name);
+
+/// When a run ends before its last epoch.
+struct EarlyStop {
+  int patience = 0;  ///< Evaluations without improvement; 0: never.
+  Metric metric = Metric::accuracy;
+  double min_delta = 0;  ///< The least change that is an improvement.
+};
+optim::EarlyStopping watch_of(const EarlyStop& early_stop);
+
+/// A training in which nothing is open any more, and the data it is about. Everything is a value of
+/// its own type; the texts that people write are in JobRequest. Copies have the data in common.
+struct Job {
+  nn::Network network;
+  Shape image = {};  ///< [channels, height, width].
+  int64_t classes = 0;
+
+  std::string data_name = {};  ///< As --data takes it, for people and for whoever opens it again.
+  bool random_data = false;
+  int64_t random_samples = 0;
+  JobData data = {};
+  data::Normalization normalization = {};
+  data::Fit fit = data::Fit::exact;  ///< Of samples that do not have the network's size.
+  data::Augment augment = {};
+  data::Remainder remainder = data::Remainder::short_batch;
+  data::CacheMode cache = data::CacheMode::automatic;
+  int prefetch = 4;  ///< Batches prepared ahead.
+
+  int64_t batch = 64;
+  int64_t epochs = 1;
+  int64_t steps = 0;  ///< Ends the run after so many steps; 0: no limit.
+  uint64_t seed = 1;
+  int threads = 1;  ///< Of each worker.
+  Precision precision = {};
+  std::filesystem::path run = {};  ///< Empty: runs/<network>-<date>-<time>.
+  double clip = 0;                 ///< The largest norm of the gradient; 0: any.
+  double label_smoothing = 0;
+  int64_t checkpoint_every = 0;  ///< Steps; 0: after each epoch only.
+
+  optim::OptimizerOptions optimizer = {};
+  double weight_decay = 0;
+  int64_t lookahead = 0;          ///< Steps after which slow and fast weights meet; 0: none.
+  optim::Schedule schedule = {};  ///< Its number of steps is that of a run: see schedule_of().
+
+  Views views = Views::none;
+  int64_t evaluate_every = 1;  ///< Epochs; the last one is always evaluated.
+  EarlyStop early_stop = {};
+
+  int workers = 1;
+  strategy::Options strategy = {};
+  BatchNorm batch_norm = BatchNorm::local;
+  std::filesystem::path replay = {};  ///< Computing times that are slept; empty: it is computed.
+
+  TraceSteps trace = {};      ///< That are recorded event by event.
+  double sample_seconds = 1;  ///< Between two readings of the hosts; 0: none.
+
+  nn::ModelOptions model_options(int64_t batch) const;
+  bool synchronises_batch_norm() const { return batch_norm == BatchNorm::synchronised; }
+  /// The schedule of a run that has so many steps.
+  optim::Schedule schedule_of(int64_t total_steps) const;
+  /// Samples of all workers in a step.
+  int64_t step_samples() const;
+  int64_t steps_per_epoch() const;
+  /// Samples that one worker takes in a step, and in the last step of an epoch when that one is
+  /// shorter (otherwise 0).
+  int64_t share(int worker) const;
+  int64_t short_share(int worker) const;
+};
+
+/// The request that resolves to this job: what a run records and --resume reads.
+JobRequest to_request(const Job& job);
+
+/// Puts a way of distributing the work, as a plan finds it, into the request: all of it.
+void apply(const strategy::Options& way, int workers, JobRequest& request);
+
+}  // namespace syrtos::job

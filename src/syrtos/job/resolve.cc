@@ -1,0 +1,164 @@
+#include "syrtos/job/resolve.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "syrtos/base/error.h"
+#include "syrtos/job/resolve_data.h"
+#include "syrtos/nn/zoo/zoo.h"
+
+namespace syrtos::job {
+
+namespace {
+
+constexpr int64_t kMaxThreads = 1024;
+constexpr int64_t kMaxCount = 1000000000;  // products of two stay far from overflow
+
+void require(bool condition, std::string_view option, std::string_view expected, auto found) {
+  if (!condition) fail_request("{}: expected {}, found {}", option, expected, found);
+}
+
+void check_numbers(const JobRequest& request) {
+  require(request.classes >= 1 || request.classes == kUnset, "--classes", "1 or more",
+          request.classes);
+  require(request.batch >= 1, "--batch", "1 or more", request.batch);
+  require(request.epochs >= 1 && request.epochs <= kMaxCount, "--epochs", "1 to 1000000000",
+          request.epochs);
+  require(request.steps >= 0 && request.steps <= kMaxCount, "--steps", "0 (no limit) to 1000000000",
+          request.steps);
+  require(request.samples >= 1 && request.samples <= kMaxCount, "--samples", "1 to 1000000000",
+          request.samples);
+  require(request.threads >= 0 && request.threads <= kMaxThreads, "--threads",
+          "0 (all cores) to 1024", request.threads);
+  require(request.seed >= 0, "--seed", "0 or more", request.seed);
+  require(request.clip >= 0, "--clip", "0 (any norm) or more", request.clip);
+  require(request.weight_decay >= 0, "--weight-decay", "0 or more", request.weight_decay);
+  require(!(request.learning_rate <= 0), "--lr", "above 0", request.learning_rate);
+  require(request.label_smoothing >= 0 && request.label_smoothing < 1, "--label-smoothing",
+          "at least 0 and below 1", request.label_smoothing);
+  require(request.every >= 0, "--schedule-every", "0 (a third of the run) or more", request.every);
+  require(request.patience >= 0 && request.patience <= 1000000, "--early-stop",
+          "0 (never) or more epochs", request.patience);
+  require(request.prefetch >= 0 && request.prefetch <= 1024, "--prefetch",
+          "0 (none) to 1024 batches", request.prefetch);
+  require(request.evaluate_every >= 1, "--evaluate-every", "1 epoch or more",
+          request.evaluate_every);
+  require(request.sample_seconds == 0 || request.sample_seconds >= 0.01, "--sample-seconds",
+          "0 (none) or at least 0.01", request.sample_seconds);
+  require(request.checkpoint_every >= 0, "--checkpoint-every", "0 (each epoch) or more steps",
+          request.checkpoint_every);
+  require(request.lookahead >= 0, "--lookahead", "0 (none) or more steps", request.lookahead);
+  require(request.min_delta >= 0, "--early-stop-delta", "0 or more", request.min_delta);
+}
+
+/// How the work is distributed.
+strategy::Options strategy_options(const JobRequest& request) {
+  require(request.workers >= 1 && request.workers <= 4096, "--workers", "1 to 4096",
+          request.workers);
+  require(request.permits >= 0 && request.permits <= 4096, "--permits", "0 (any) to 4096",
+          request.permits);
+  require(request.bucket_mb >= 0 && request.bucket_mb <= 4096, "--bucket-mb", "0 (chosen) to 4096",
+          request.bucket_mb);
+  strategy::Options options;
+  options.exchange = strategy::parse_exchange(request.exchange);
+  options.sync = strategy::parse_sync(request.sync);
+  options.wire = strategy::parse_wire(request.wire);
+  options.update = strategy::parse_update(request.update, options.exchange);
+  options.permits = static_cast<int>(request.permits);
+  options.bucket_mb = request.bucket_mb;
+  strategy::check(options, static_cast<int>(request.workers), request.batch, request.clip > 0);
+  if (options.updates_at_servers() && request.lookahead > 0) {
+    fail_request("--lookahead: only workers know both weights: use --update worker");
+  }
+  if (options.exchange.shares_memory() && request.lookahead > 0) {
+    fail_request("--lookahead: nobody's steps are alone on shared weights: leave it out");
+  }
+  return options;
+}
+
+BatchNorm batch_norm_of(const JobRequest& request, const strategy::Options& options) {
+  const BatchNorm result = parse_batch_norm(request.batch_norm);
+  if (result == BatchNorm::synchronised && !options.sync.sees_all_gradients()) {
+    fail_request(
+        "--batch-norm synchronised: workers that do not take each step together have no common "
+        "statistics: use --sync join or split, found {}",
+        request.sync);
+  }
+  return result;
+}
+
+optim::OptimizerOptions optimizer_of(const JobRequest& request) {
+  optim::OptimizerOptions options{.method = optim::parse_method(request.optimizer),
+                                  .momentum = request.momentum,
+                                  .beta1 = request.beta1,
+                                  .beta2 = request.beta2,
+                                  .rho = request.rho,
+                                  .epsilon = request.epsilon};
+  optim::check(options);
+  if (options.epsilon == 0) options.epsilon = optim::default_epsilon(options.method);
+  return options;
+}
+
+/// A period that was left open is decided when the length of the run is known.
+optim::Schedule schedule_of(const JobRequest& request, optim::Method method) {
+  const bool given = !std::isnan(request.learning_rate);
+  const optim::Schedule schedule{
+      .kind = optim::parse_schedule(request.schedule),
+      .rate = given ? request.learning_rate : optim::default_learning_rate(method),
+      .warmup_steps = request.warmup,
+      .every = std::max<int64_t>(1, request.every),
+      .factor = request.factor,
+      .floor = request.floor,
+      .peak = request.peak,
+      .start = request.start,
+      .end = request.end};
+  optim::check(schedule);
+  return schedule;
+}
+
+int threads_of(const JobRequest& request, const strategy::Options& options, const CpuInfo& cpu) {
+  if (request.threads > 0) return static_cast<int>(request.threads);
+  const bool shared = options.exchange.shares_memory();
+  return shared ? std::max(1, static_cast<int>(cpu.cores / request.workers)) : cpu.cores;
+}
+
+}  // namespace
+
+Job resolve(const JobRequest& request, const CpuInfo& cpu, const std::filesystem::path& cache_home,
+            Own own) {
+  Job job{.network = own.network ? *std::move(own.network) : nn::find_network(request.network)};
+  check_numbers(request);
+  job.optimizer = optimizer_of(request);
+  job.schedule = schedule_of(request, job.optimizer.method);
+  job.weight_decay = request.weight_decay;
+  job.lookahead = request.lookahead;
+  job.early_stop = {static_cast<int>(request.patience), parse_metric(request.metric),
+                    request.min_delta};
+  job.workers = static_cast<int>(request.workers);
+  job.strategy = strategy_options(request);
+  job.batch_norm = batch_norm_of(request, job.strategy);
+  job.replay = request.replay;
+  job.trace = parse_trace(request.trace);
+  job.sample_seconds = request.sample_seconds;
+  job.precision = choose_precision(request.precision, cpu);
+  job.threads = threads_of(request, job.strategy, cpu);
+  job.batch = request.batch;
+  job.epochs = request.epochs;
+  job.steps = request.steps;
+  job.seed = static_cast<uint64_t>(request.seed);
+  job.run = request.run;
+  job.clip = request.clip;
+  job.label_smoothing = request.label_smoothing;
+  job.checkpoint_every = request.checkpoint_every;
+  job.views = parse_views(request.views);
+  job.evaluate_every = request.evaluate_every;
+  resolve_data(request, cache_home, std::move(own.data), job);
+  if (request.every == 0) {
+    const int64_t steps = job.steps_per_epoch() * job.epochs;
+    const int64_t last = job.steps > 0 ? std::min(steps, job.steps) : steps;
+    job.schedule.every = std::max<int64_t>(1, last / 3);
+  }
+  return job;
+}
+
+}  // namespace syrtos::job

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "syrtos/base/cpu.h"
+#include "syrtos/data/dataset.h"
+#include "syrtos/job/job.h"
+
+namespace syrtos::job {
+
+/// What whoever asks for a training brings along instead of naming it.
+struct Own {
+  std::optional<nn::Network> network = {};  ///< None: the request's, of the zoo.
+  /// None: the request's. It must have the network's image size; the request's name is for people.
+  std::optional<JobData> data = {};
+};
+
+/// Decides what the request leaves open and checks everything that can be checked before building
+/// the network. Opens the data, with caches below `cache_home` (empty: none). Throws RequestError.
+Job resolve(const JobRequest& request, const CpuInfo& cpu, const std::filesystem::path& cache_home,
+            Own own = {});
+
+/// Random data to train on, and an eighth as much, from another seed, to measure with.
+data::Splits random_splits(int64_t samples, const Shape& image, int64_t classes, uint64_t seed);
+
+}  // namespace syrtos::job

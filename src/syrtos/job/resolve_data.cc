@@ -1,0 +1,153 @@
+#include "syrtos/job/resolve_data.h"
+
+#include <algorithm>
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/memory.h"
+#include "syrtos/data/open.h"
+#include "syrtos/data/sets/cache.h"
+#include "syrtos/data/sets/random_data.h"
+#include "syrtos/data/statistics.h"
+#include "syrtos/job/image_size.h"
+#include "syrtos/job/resolve.h"
+
+namespace syrtos::job {
+
+data::Splits random_splits(int64_t samples, const Shape& image, int64_t classes, uint64_t seed) {
+  return {std::make_unique<data::RandomDataset>(samples, image, classes, seed),
+          std::make_unique<data::RandomDataset>(std::max<int64_t>(1, samples / 8), image, classes,
+                                                ~seed)};
+}
+
+namespace {
+
+/// Brings the samples to the network's size. Random windows are taken from the originals.
+void fit_data(const std::filesystem::path& cache_home, const Job& job, data::Splits& splits) {
+  data::FitOptions options{
+      .height = job.image[1],
+      .width = job.image[2],
+      .cache = job.cache,
+      .free_memory = free_memory(),
+      .cache_directory = cache_home.empty() ? cache_home : cache_home / "syrtos"};
+  if (job.augment.resized_crop == 0) {
+    splits.train = data::fit(std::move(splits.train), options);
+    options.free_memory -= data::cache_bytes(splits.train->info());  // it may take so much
+  } else if (splits.train->info().dtype != DType::u8) {
+    fail_request("--augment: resized-crop is for pictures; {} has signals", job.data_name);
+  }
+  splits.test = data::fit(std::move(splits.test), options);
+}
+
+/// The size of the images that the network gets.
+Shape image_of(const ImageSize& size, const data::DatasetInfo& info, const Job& job) {
+  const nn::NetworkInfo& network = job.network.info();
+  const Shape own = info.shape();
+  const Shape image =
+      size.shape_or(info.same_size() ? own : Shape{own[0], network.height, network.width});
+  if (image[0] != own[0]) {
+    fail_request("--input: the samples of {} have {} channels, found {}", job.data_name, own[0],
+                 image[0]);
+  }
+  return image;
+}
+
+/// What is known only when the data is there.
+void describe_data(const JobRequest& request, Job& job) {
+  const auto classes = static_cast<int64_t>(job.data.train->info().classes.size());
+  job.classes = request.classes == kUnset ? classes : request.classes;
+  if (job.classes < classes) {
+    fail_request("--classes: {} has labels of {} classes, found {}: use {} or more", job.data_name,
+                 classes, job.classes, classes);
+  }
+  constexpr int64_t kEnough = 4096;  // samples to know mean and deviation well
+  job.normalization = data::measure(*job.data.train, kEnough).normalization();
+}
+
+void make_random_data(const JobRequest& request, const ImageSize& size, Job& job) {
+  job.random_data = true;
+  job.image = size.shape_for(job.network.info());
+  job.classes = request.classes == kUnset ? job.network.info().classes : request.classes;
+  data::Splits splits = random_splits(request.samples, job.image, job.classes, job.seed);
+  job.data = {std::move(splits.train), std::move(splits.test)};
+  job.normalization = {{0}, {1}};
+}
+
+void take_own_data(const JobRequest& request, const ImageSize& size, JobData own, Job& job) {
+  const data::DatasetInfo& info = own.train->info();
+  job.image = image_of(size, info, job);
+  for (const auto& part : {own.train, own.test}) {
+    if (part->info().shape() == job.image) continue;
+    fail_request("{}: expected samples of {}, as the network takes, found {}", job.data_name,
+                 to_string(job.image), to_string(part->info().shape()));
+  }
+  job.data = std::move(own);
+  describe_data(request, job);
+}
+
+void open_data(const JobRequest& request, const ImageSize& size,
+               const std::filesystem::path& cache_home, Job& job) {
+  data::Splits splits = data::open(job.data_name, cache_home);
+  job.image = image_of(size, splits.train->info(), job);
+  job.fit = data::fit_of(splits.train->info());
+  fit_data(cache_home, job, splits);
+  job.data = {std::move(splits.train), std::move(splits.test)};
+  describe_data(request, job);
+}
+
+void check_augmentation(const Job& job) {
+  if (job.image[1] == 1 && job.augment.crop > 0) {
+    fail_request("--augment: crop is for pictures, {} has signals: use shift", job.data_name);
+  }
+  if (job.image[1] > 1 && job.augment.shift > 0) {
+    fail_request("--augment: shift is for signals, {} has pictures: use crop", job.data_name);
+  }
+}
+
+/// Every worker has something to do in every step.
+void check_batches(const Job& job) {
+  const int64_t samples = job.data.train->size();
+  if (!job.strategy.sync.splits_batch() && job.batch <= samples &&
+      job.batch * job.workers > samples) {
+    fail_request(
+        "--workers: the training data has {} samples, too few for {} batches of {} in each step: "
+        "use at most {} workers or a smaller --batch",
+        samples, job.workers, job.batch, samples / job.batch);
+  }
+  const int64_t left = samples % std::max<int64_t>(1, job.step_samples());
+  if (job.synchronises_batch_norm() && job.remainder == data::Remainder::short_batch && left > 0 &&
+      left < job.workers) {
+    fail_request(
+        "--batch-norm synchronised: the last step of an epoch has {} samples for {} workers: use "
+        "--remainder drop or pad",
+        left, job.workers);
+  }
+  if (job.batch > samples) {
+    fail_request(
+        "--batch: the training data has {} samples, found a batch of {}: use a smaller one",
+        samples, job.batch);
+  }
+}
+
+}  // namespace
+
+void resolve_data(const JobRequest& request, const std::filesystem::path& cache_home,
+                  std::optional<JobData> own, Job& job) {
+  const ImageSize size = parse_image_size(request.input);
+  job.augment = data::parse_augment(request.augment);
+  job.remainder = data::parse_remainder(request.remainder);
+  job.cache = data::parse_cache(request.cache);
+  job.prefetch = static_cast<int>(request.prefetch);
+  job.data_name = request.data;
+  job.random_samples = request.samples;
+  if (own) {
+    take_own_data(request, size, *std::move(own), job);
+  } else if (request.data == "random") {
+    make_random_data(request, size, job);
+  } else {
+    open_data(request, size, cache_home, job);
+  }
+  check_augmentation(job);
+  check_batches(job);
+}
+
+}  // namespace syrtos::job
