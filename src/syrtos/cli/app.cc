@@ -22,11 +22,11 @@ LogLevel level_of(int verbose) {
   return static_cast<LogLevel>(verbose);
 }
 
-int run_chosen(const Run& chosen, int verbose, std::vector<std::string> arguments) {
+int run_chosen(const Run& chosen, int verbose) {
   try {
     const LogScope log(level_of(verbose));
     catch_interrupts();
-    return chosen({read_environment(), cpu_info(), interrupted, std::move(arguments)});
+    return chosen({read_environment(), cpu_info(), interrupted, verbose});
   } catch (const RequestError& error) {
     print_error(error.what());
     return kExitRequest;
@@ -64,6 +64,7 @@ int run(int argc, char** argv) {
   add_explain(app, chosen);
   add_watch(app, chosen);
   add_doctor(app, chosen);
+  add_rank(app, chosen);
   int verbose = 0;
   parser.add_counter_everywhere(
       "-v,--verbose", verbose,
@@ -74,7 +75,7 @@ int run(int argc, char** argv) {
     print_error(error.what());
     return kExitRequest;
   }
-  const int code = run_chosen(chosen, verbose, std::vector<std::string>(argv + 1, argv + argc));
+  const int code = run_chosen(chosen, verbose);
   if (std::fflush(stdout) != 0 && code == kExitDone) {
     print_error("the output could not be written; is the disk full?");
     return kExitFailed;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "syrtos/api/surroundings.h"
 #include "syrtos/base/config.h"
 #include "syrtos/base/cpu.h"
 #include "syrtos/cli/parser.h"
@@ -18,9 +19,19 @@ constexpr int kExitRequest = 2;  ///< the request was wrong
 struct Context {
   Environment environment;
   CpuInfo cpu;
-  std::function<bool()> interrupted;        ///< Ctrl-C was pressed
-  std::vector<std::string> arguments = {};  ///< of the program, without its own name
+  std::function<bool()> interrupted;  ///< Ctrl-C was pressed
+  int verbose = 0;                    ///< as --verbose says
 };
+
+/// The same for the library.
+api::Surroundings surroundings(const Context& context);
+
+/// This program by its path, with these arguments, for processes that are to be as talkative.
+std::vector<std::string> own_command(const Context& context,
+                                     const std::vector<std::string>& arguments);
+
+/// Ends the process at once, from any thread; for ranks whose launcher is gone.
+[[noreturn]] void end_process();
 
 /// A command that was chosen: what main calls after parsing. Returns the exit code.
 using Run = std::function<int(const Context&)>;
@@ -38,6 +49,7 @@ void add_probe_network(Command probe, Run& run);
 void add_explain(Command app, Run& run);
 void add_watch(Command app, Run& run);
 void add_doctor(Command app, Run& run);
+void add_rank(Command app, Run& run);
 
 /// The whole program. Prints errors itself.
 int run(int argc, char** argv);

@@ -3,21 +3,21 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "syrtos/api/predict.h"
 #include "syrtos/base/format.h"
 #include "syrtos/cli/command.h"
-#include "syrtos/cli/load_request.h"
 
 namespace syrtos::cli {
 
 namespace {
 
 struct Options {
-  LoadRequest load;
+  api::LoadRequest load;
   bool json = false;
 };
 
 int run_eval(const Options& options, const Context& context) {
-  train::Predictor predictor = load(options.load, context);
+  train::Predictor predictor = api::load(options.load, surroundings(context));
   const train::Evaluation result = predictor.evaluate_test(context.interrupted);
   if (context.interrupted()) {
     fmt::print(stderr, "interrupted after {} samples\n", result.samples);

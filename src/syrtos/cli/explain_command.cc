@@ -6,13 +6,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "syrtos/api/explain.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/files.h"
 #include "syrtos/cli/command.h"
 #include "syrtos/report/explain.h"
 #include "syrtos/report/explain_compare.h"
 #include "syrtos/report/html_page.h"
-#include "syrtos/report/run_reader.h"
 
 namespace syrtos::cli {
 
@@ -46,15 +46,13 @@ int run_compare(const Options& options, const Context& context) {
   if (!options.html.empty()) {
     fail_request("--html shows one run: leave {} out, or --html", options.runs.at(1));
   }
-  const report::Run a = report::read_run(options.runs.at(0), {.trace = false});
-  const report::Run b = report::read_run(options.runs.at(1), {.trace = false});
-  const report::ExplainOptions plain = {.simulate = false};
-  const report::Comparison comparison =
-      report::compare(a, report::explain(a, plain), b, report::explain(b, plain));
+  const api::Compared compared = api::compare(options.runs.at(0), options.runs.at(1));
+  const report::Run& a = compared.a.run;
+  const report::Run& b = compared.b.run;
   if (options.json) {
-    print_json(report::compare_json(a, b, comparison));
+    print_json(report::compare_json(a, b, compared.comparison));
   } else {
-    fmt::print("{}", report::compare_text(a, b, comparison, text));
+    fmt::print("{}", report::compare_text(a, b, compared.comparison, text));
   }
   return kExitDone;
 }
@@ -62,8 +60,7 @@ int run_compare(const Options& options, const Context& context) {
 int run_explain(const Options& options, const Context& context) {
   if (options.runs.size() > 1) return run_compare(options, context);
   const report::ExplainTextOptions text = text_options(options, context);
-  const report::Run run = report::read_run(options.runs.at(0));
-  const report::Explanation explanation = report::explain(run);
+  const auto [run, explanation] = api::explain(options.runs.at(0));
   if (!options.html.empty()) {
     AtomicFile file(options.html);
     file.write(report::html_page(report::page_json(run, explanation)));

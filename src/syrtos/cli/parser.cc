@@ -123,6 +123,8 @@ Command Command::add_subcommand(const std::string& name, const std::string& help
   return Command(app_->add_subcommand(name, help));
 }
 
+void Command::hidden() { app_->group(""); }
+
 Option Command::add_option(const std::string& name, std::string& to, const std::string& help) {
   return Option(app_->add_option(name, to, help));
 }

@@ -42,6 +42,7 @@ class Command {
   explicit Command(CLI::App* app) : app_(app) {}
 
   Command add_subcommand(const std::string& name, const std::string& help);
+  void hidden();  ///< not in help
 
   // Names with dashes are options, others positional arguments.
   Option add_option(const std::string& name, std::string& to, const std::string& help = "");

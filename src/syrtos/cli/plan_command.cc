@@ -5,7 +5,8 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/cli/draw.h"
-#include "syrtos/cli/plan_request.h"
+#include "syrtos/cli/plan_options.h"
+#include "syrtos/cli/train_options.h"
 #include "syrtos/report/plan_report.h"
 
 namespace syrtos::cli {
@@ -13,8 +14,8 @@ namespace syrtos::cli {
 namespace {
 
 struct Options {
-  TrainRequest job;
-  PlanRequest plan;
+  TrainOptions job;
+  PlanOptions plan;
   size_t top = 0;
   std::string to;  ///< picture
   bool plot = false;
@@ -37,7 +38,7 @@ int run_plan(const Options& options, const Context& context) {
     fail_request("--to: expected a file that ends in .svg or .png, found '{}'", options.to);
   }
   const job::JobRequest job = read_job(options.job);
-  const Planned planned = plan_job(options.plan, job, context, !options.json);
+  const api::Planned planned = make_plan(options.plan, job, context, !options.json);
   const std::string command = command_of(options);
   if (options.json) {
     fmt::print("{}\n",
@@ -82,7 +83,7 @@ void add_plan(Command app, Run& run) {
             std::string(field->help))
         .type_name("TEXT");
   }
-  PlanRequest& plan = options->plan;
+  PlanOptions& plan = options->plan;
   command
       .add_option("--cluster", plan.cluster,
                   "profile file of 'syrtos probe network', or the cluster in words: \"16 hosts, "

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "syrtos/api/predict.h"
 #include "syrtos/cli/command.h"
-#include "syrtos/cli/load_request.h"
 
 namespace syrtos::cli {
 
@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kShown = 3;
 
 struct Options {
-  LoadRequest load;
+  api::LoadRequest load;
   std::vector<std::string> images;
   bool json = false;
 };
@@ -32,7 +32,7 @@ std::vector<size_t> ranked(const std::vector<double>& probabilities) {
 
 int run_predict(Options options, const Context& context) {
   options.load.batch = 1;
-  train::Predictor predictor = load(options.load, context);
+  train::Predictor predictor = api::load(options.load, surroundings(context));
   const std::vector<std::string>& names = predictor.description().class_names;
   const auto name = [&](size_t k) { return k < names.size() ? names[k] : std::to_string(k); };
   nlohmann::json results = nlohmann::json::array();

@@ -4,12 +4,13 @@
 #include <filesystem>
 #include <memory>
 
+#include "syrtos/api/rank.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
 #include "syrtos/cli/command.h"
 #include "syrtos/cli/probe_network_report.h"
 #include "syrtos/cli/progress.h"
-#include "syrtos/cli/ranks.h"
+#include "syrtos/launch/launch.h"
 
 namespace syrtos::cli {
 
@@ -61,9 +62,10 @@ class ProbeLine {
 };
 
 int probe_as_rank(const Request& request, const Context& context) {
-  RankProcess self(request.join);
+  api::JoinedRank self(request.join, end_process);
   const ThreadScope threads(self.invitation().cores);
-  return self.run([&](world::TcpWorld& world, launch::Membership& membership) {
+  int code = kExitDone;
+  const bool all_there = self.run([&](world::TcpWorld& world, launch::Membership& membership) {
     const bool first = world.rank() == 0;
     if (first) membership.begun();
     const auto should_stop = [&] { return membership.stop_requested() || context.interrupted(); };
@@ -83,12 +85,14 @@ int probe_as_rank(const Request& request, const Context& context) {
     } catch (const world::PeerLost&) {
       throw;
     } catch (const RunError&) {
-      if (should_stop()) return kExitFailed;  // the launcher says so
-      throw;
+      if (!should_stop()) throw;
+      code = kExitFailed;  // the launcher says so
+      return;
     }
     if (first) fmt::print("{}\n", to_json(result).dump());
-    return kExitDone;
+    std::fflush(stdout);
   });
+  return all_there ? code : kExitFailed;
 }
 
 // ---- the launcher ------------------------------------------------------------------------------
@@ -128,7 +132,8 @@ void check(const Request& request) {
 
 launch::LaunchOptions options_of(const Request& request, const Context& context) {
   launch::LaunchOptions options;
-  options.command = own_command(context);
+  options.command = own_command(
+      context, {"probe", "network", "--seconds", fmt::format("{}", request.seconds)});
   options.columns = {0, launch::terminal_columns()[1]};  // the output is ours
   options.should_stop = context.interrupted;
   options.stop_timeout = std::chrono::seconds(5);
@@ -144,7 +149,9 @@ launch::LaunchOptions options_of(const Request& request, const Context& context)
         "one machine with --local",
         request.hosts, options.hosts.front().name);
   }
-  reach_hosts(options, request.remote_shell, context);
+  options.remote = launch::RemoteShell{request.remote_shell, fs::current_path()};
+  launch::check_hosts(options.hosts, *options.remote,
+                      own_command(context, {"doctor", "--identity"}), context.interrupted);
   for (const launch::Host& host : options.hosts) {
     const auto rank = static_cast<int>(options.placements.size());
     options.placements.push_back({rank, launch::Role::worker, rank, host.cores});

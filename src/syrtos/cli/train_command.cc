@@ -1,59 +1,24 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "syrtos/api/launch.h"
+#include "syrtos/api/rank.h"
 #include "syrtos/base/error.h"
-#include "syrtos/base/format.h"
-#include "syrtos/base/parallel.h"
+#include "syrtos/cli/page.h"
 #include "syrtos/cli/progress.h"
-#include "syrtos/cli/train_request.h"
-#include "syrtos/job/file.h"
+#include "syrtos/cli/train_options.h"
 #include "syrtos/job/reference.h"
-#include "syrtos/job/resolve.h"
-#include "syrtos/launch/invitation.h"
+#include "syrtos/run/directory.h"
 
 namespace syrtos::cli {
 
-using trace::Part;
-using train::Outcome;
+namespace fs = std::filesystem;
 
 namespace {
-
-nlohmann::json to_json(const Outcome& outcome, const run::Directory& directory) {
-  nlohmann::json epochs = nlohmann::json::array();
-  for (const train::EpochMetrics& metrics : outcome.epochs) epochs.push_back(to_json(metrics));
-  const char* end = outcome.end == Outcome::End::complete        ? "complete"
-                    : outcome.end == Outcome::End::stopped_early ? "stopped early"
-                                                                 : "interrupted";
-  nlohmann::json text = {{"run", directory.path().string()},
-                         {"end", end},
-                         {"step", outcome.position.step},
-                         {"seconds", outcome.seconds},
-                         {"epochs", epochs}};
-  for (const auto& [stale, pushes] : outcome.staleness) {
-    text["staleness"][std::to_string(stale)] = pushes;
-  }
-  if (!outcome.staleness.empty()) text["dropped"] = outcome.dropped;
-  return text;
-}
-
-void print_staleness(const Outcome& outcome) {
-  int64_t all = 0;
-  for (const auto& [stale, pushes] : outcome.staleness) all += pushes;
-  if (all == 0) return;
-  std::string text;
-  for (const auto& [stale, pushes] : outcome.staleness) {
-    text += fmt::format("{}{}: {:.1f} %", text.empty() ? "" : ", ", stale,
-                        100.0 * static_cast<double>(pushes) / static_cast<double>(all));
-  }
-  if (outcome.dropped > 0) {
-    text += fmt::format("; dropped, because they came too late: {:.1f} %",
-                        100.0 * static_cast<double>(outcome.dropped) / static_cast<double>(all));
-  }
-  fmt::print("staleness (updates between pull and push): {}\n", text);
-}
 
 const char* type_name_of(const job::JobField& field) {
   return field.type == "path" ? "PATH" : field.type.ends_with("number") ? "NUMBER" : "TEXT";
@@ -73,151 +38,179 @@ std::string trace_text(const std::string& text) {
   return text.empty() || text == "true" ? "all" : text;
 }
 
-int run_train(TrainRequest request, Context context) {
-  if (request.automatic && request.join.empty()) {
-    if (context.environment.mpi_job) {
-      fail_request("--auto decides how many ranks there are: leave mpirun out, or --auto");
+std::string chosen_launcher(const TrainOptions& options) {
+  const std::string name = !options.launcher.empty() ? options.launcher
+                           : options.hosts.empty()   ? "local"
+                                                     : "ssh";
+  if (name != "local" && name != "ssh" && name != "mpi") {
+    fail_request("--launcher: expected local, ssh or mpi, found '{}'", name);
+  }
+  if (name == "ssh" && options.hosts.empty()) {
+    fail_request("--launcher ssh: which hosts? Give --hosts FILE, one name per line");
+  }
+  if (name == "local" && !options.hosts.empty()) {
+    fail_request(
+        "--launcher local starts processes on this machine: leave --hosts out, or use ssh");
+  }
+  return name;
+}
+
+/// 'syrtos train' with what was decided here, for processes that do not get it from a launcher.
+std::vector<std::string> train_command(const api::TrainRequest& request,
+                                       const TrainOptions& options, const Context& context) {
+  std::vector<std::string> words = own_command(context, {"train"});
+  const job::JobRequest plain;
+  for (const job::JobField& field : job::job_fields()) {
+    const std::string text = field_text(request.job, field);
+    const bool says_something = text != field_text(plain, field);
+    if (!says_something || (!options.resume.empty() && !field.may_change)) continue;
+    if (field.key == "distribute.workers") continue;  // as many as there are ranks
+    words.insert(words.end(), {std::string(field.option), text});
+  }
+  if (!options.resume.empty()) words.insert(words.end(), {"--resume", options.resume});
+  if (!options.web.empty()) words.insert(words.end(), {"--web", options.web});
+  if (request.planned_step_s > 0) {
+    words.insert(words.end(), {"--planned-step", fmt::format("{:.9g}", request.planned_step_s)});
+  }
+  if (options.json) words.push_back("--json");
+  return words;
+}
+
+/// Becomes mpirun, which starts this program again as its ranks.
+[[noreturn]] void become_mpirun(const api::TrainRequest& request, const TrainOptions& options,
+                                const Context& context) {
+  const job::Job job =
+      job::resolve(request.job, context.cpu, context.environment.cache_home);  // may refuse
+  const int ranks = strategy::team_of(job.strategy, job.workers).ranks();
+  std::vector<std::string> words = {"mpirun", "-n", std::to_string(ranks)};
+  if (!options.hosts.empty()) {
+    std::string list;
+    for (const launch::Host& host : launch::read_hosts(options.hosts)) {
+      list += fmt::format("{}{}:{}", list.empty() ? "" : ",", host.name, host.slots);
     }
-    plan_training(request, context);
+    words.insert(words.end(), {"--host", list});
+  } else {
+    words.push_back("--oversubscribe");
   }
-  job::JobRequest job = read_job(request);
-  if (!request.join.empty()) return train_as_rank(request, std::move(job), context);
-  if (context.environment.mpi_job) return train_under_mpi(request, std::move(job), context);
-  check_page(request);
-  if (is_distributed(job) || !request.hosts.empty()) {
-    return launch_training(request, job, context);
+  if (geteuid() == 0) words.push_back("--allow-run-as-root");
+  for (std::string& word : train_command(request, options, context)) {
+    words.push_back(std::move(word));
   }
-  job::Job resolved = job::resolve(job, context.cpu, context.environment.cache_home);
-  const ThreadScope threads(resolved.threads);
-  train::TrainerOptions options = trainer_options(resolved, request, context);
-  train::Trainer trainer(std::move(resolved), 0, std::move(options));
-  open_run(trainer, request);
-  const auto page = show_page(request, trainer.directory().path());
-  Progress progress(request.json ? stderr : stdout, context.environment.colour);
-  const Outcome outcome = trainer.run_alone(progress, context.interrupted);
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  execvp("mpirun", pointers.data());
+  fail_request("--launcher mpi: mpirun cannot be started: {}; is Open MPI installed?",
+               std::strerror(errno));
+}
+
+/// What can be done after a run has failed; empty: nothing is there to go on with.
+std::string resume_hint(const fs::path& run, const TrainOptions& options) {
+  const auto directory = run::Directory::at(run);
+  if (!directory.has(run::File::job)) return {};
+  return fmt::format("{}; go on with:\n  {}\n",
+                     directory.has(run::File::last_checkpoint)
+                         ? fmt::format("the last checkpoint is {}", directory.last().string())
+                         : "no checkpoint was written yet (see --checkpoint-every)",
+                     resume_command(run, placing_options(options)));
+}
+
+int launch(const api::TrainRequest& request, const TrainOptions& options, const Context& context) {
+  if (chosen_launcher(options) == "mpi") become_mpirun(request, options, context);
+  api::RankPrograms programs;
+  programs.command = own_command(context, {"rank"});
+  if (options.json) programs.command.push_back("--json");
+  if (const std::string placing = placing_options(options); !placing.empty()) {
+    programs.command.insert(programs.command.end(), {"--placing", placing});
+  }
+  programs.identity = own_command(context, {"doctor", "--identity"});
+  programs.hosts = options.hosts;
+  programs.remote_shell = options.remote_shell;
+  programs.columns = launch::terminal_columns();
+  Page page(options.web);
+  const api::Launched launched = api::launch_training(
+      request, programs, surroundings(context), [&](const fs::path& run) { page.show(run); });
+  for (const world::Rank rank : launched.end.lost) {
+    fmt::print(stderr, "the run went on without rank {}, which was lost\n", rank);
+  }
+  if (!launched.end.failure.empty()) {
+    fmt::print(stderr, "error: {}\n{}", launched.end.failure,
+               launched.end.code == kExitFailed ? resume_hint(launched.run, options) : "");
+  }
+  return launched.end.code;
+}
+
+int train_under_mpi(const api::TrainRequest& request, const TrainOptions& options,
+                    const Context& context) {
+  int code = kExitDone;
+  Page page(options.web);
+  api::RankHooks hooks;
+  hooks.observer = [&] {
+    return std::make_unique<Progress>(options.json ? stderr : stdout, context.environment.colour);
+  };
+  hooks.finished = [&](const api::Trained& trained) {
+    code = report(trained, request.planned_step_s, resume_command(trained.run, placing_options(options)),
+                  options.json);
+  };
+  api::train_under_mpi(request, options.sets("distribute.workers"), surroundings(context), hooks,
+                       [&](const fs::path& run) { page.show(run); });
+  return code;
+}
+
+int train_here(const api::TrainRequest& request, const TrainOptions& options,
+               const Context& context) {
+  Page page(options.web);
+  Progress progress(options.json ? stderr : stdout, context.environment.colour);
+  const api::Trained trained = api::train(request, surroundings(context), progress,
+                                          [&](const fs::path& run) { page.show(run); });
   progress.clear();
-  return report(outcome, trainer.directory(), request);
+  return report(trained, request.planned_step_s, resume_command(trained.run, placing_options(options)),
+                options.json);
+}
+
+[[noreturn]] void fail_not_one_process(std::string_view found) {
+  fail_request(
+      "--exchange shared: the workers are threads of one process, found {}: leave it out, or use "
+      "--exchange ps",
+      found);
+}
+
+int run_train(TrainOptions options, const Context& context) {
+  api::TrainRequest request{.job = read_job(options),
+                            .resume = options.resume,
+                            .planned_step_s = options.planned_step};
+  if (options.automatic) request = plan_first(std::move(request), options, context);
+  if (context.environment.mpi_job) return train_under_mpi(request, options, context);
+  Page::check(options.web);
+  const strategy::Exchange exchange = strategy::parse_exchange(request.job.exchange);
+  if (exchange.shares_memory()) {
+    if (!options.hosts.empty()) fail_not_one_process("--hosts");
+    if (!options.launcher.empty()) fail_not_one_process("--launcher");
+    return train_here(request, options, context);
+  }
+  if (!options.hosts.empty() && !options.sets("distribute.workers") && !options.automatic) {
+    request.job = api::fill_hosts(std::move(request.job), options.hosts);
+  }
+  const bool several = request.job.workers > 1 || exchange.uses_servers();
+  return several || !options.hosts.empty() ? launch(request, options, context)
+                                           : train_here(request, options, context);
 }
 
 }  // namespace
 
-train::TrainerOptions trainer_options(const job::Job& job, const TrainRequest& request,
-                                      const Context& context) {
-  const ThreadScope threads(job.threads);
-  return {.planned_step_s = request.planned_step,
-          .machine = train::machine_of(context.cpu, context.environment.cache_home)};
-}
-
-bool TrainRequest::sets(std::string_view key) const {
-  return std::any_of(fields.begin(), fields.end(),
-                     [&](const auto& field) { return field.first->key == key; });
-}
-
-job::JobRequest read_job(const TrainRequest& request) {
-  job::JobRequest job;
-  if (!request.resume.empty()) {
-    const auto run = run::Directory::open_to_resume(request.resume);
-    if (!request.job_file.empty()) {
-      fail_request("--resume goes on with the job of {}: leave {} out", request.resume,
-                   request.job_file);
-    }
-    job::read_job_file(job, run.file(run::File::job));
-    // Chosen for the exchange that it was then.
-    if (request.sets("distribute.exchange") || request.sets("distribute.sync")) job.update = "auto";
-  } else if (!request.job_file.empty()) {
-    job::read_job_file(job, request.job_file);
-  }
-  const int64_t workers = job.workers;
-  for (const auto& [field, text] : request.fields) {
-    if (!request.resume.empty() && !field->may_change) {
-      fail_request(
-          "{} cannot change when a run goes on: only --epochs, --steps, --threads and how the work "
-          "is distributed can",
-          field->option);
-    }
-    job::set_field(job, *field, text, field->option);
-  }
-  // Another number of workers divides the cores anew.
-  if (!request.resume.empty() && job.workers != workers && !request.sets("threads"))
-    job.threads = 0;
-  return job;
-}
-
-void open_run(train::Trainer& trainer, const TrainRequest& request) {
-  if (request.resume.empty()) {
-    trainer.begin();
-  } else {
-    trainer.resume(request.resume);
-  }
-}
-
-std::string resume_command(const std::filesystem::path& run, const TrainRequest& request) {
-  std::string command = fmt::format("syrtos train --resume {}", run.string());
-  // The run knows how many workers it had, but not where they were.
-  if (!request.hosts.empty()) command += fmt::format(" --hosts {}", request.hosts);
-  if (!request.launcher.empty()) command += fmt::format(" --launcher {}", request.launcher);
-  if (request.remote_shell != TrainRequest().remote_shell) {
-    command += fmt::format(" --remote-shell '{}'", request.remote_shell);
-  }
-  return command;
-}
-
-int report(const Outcome& outcome, const run::Directory& directory, const TrainRequest& request) {
-  const bool interrupted = outcome.end == Outcome::End::interrupted;
-  if (request.json) {
-    nlohmann::json text = to_json(outcome, directory);
-    if (request.planned_step > 0) {
-      const PlanTruth truth = plan_truth(outcome, request.planned_step);
-      text["plan"] = {{"step", truth.planned_s}, {"measured_step", truth.measured_s}};
-    }
-    fmt::print("{}\n", text.dump());
-    return interrupted ? kExitFailed : kExitDone;
-  }
-  if (interrupted) {
-    fmt::print(stderr,
-               "interrupted after step {} (epoch {}), the position is saved; go on with:\n"
-               "  {}\n",
-               outcome.position.step, outcome.position.epoch + 1,
-               resume_command(directory.path(), request));
-    return kExitFailed;
-  }
-  const train::EpochMetrics& last = outcome.epochs.back();
-  trace::StepDivision parts;
-  for (const train::EpochMetrics& epoch : outcome.epochs) parts += epoch.seconds;
-  const auto percent = [&](Part part) { return 100 * parts[part] / parts.sum(); };
-  const bool several = !last.workers.empty();
-  fmt::print(
-      "time{}: load {:.1f} %, forward {:.1f} %, backward {:.1f} %, update {:.1f} %, {}evaluation "
-      "{:.1f} %, checkpoints {:.1f} %, other {:.1f} %\n",
-      several ? " of rank 0" : "", percent(Part::load), percent(Part::forward),
-      percent(Part::backward), percent(Part::update),
-      several ? fmt::format("network {:.1f} %, waiting {:.1f} %, ", percent(Part::network),
-                            percent(Part::wait))
-              : "",
-      percent(Part::evaluate), percent(Part::checkpoint), percent(Part::other));
-  print_staleness(outcome);
-  if (request.planned_step > 0) {
-    fmt::print("{}\n", to_text(plan_truth(outcome, request.planned_step)));
-  }
-  fmt::print("{} in {}: test accuracy {:.2f} %; {}\n",
-             outcome.end == Outcome::End::stopped_early ? "stopped early" : "done",
-             format_duration(outcome.seconds), 100 * last.test_accuracy, directory.best().string());
-  return kExitDone;
-}
-
 void add_train(Command app, Run& run) {
-  auto request = std::make_shared<TrainRequest>();
+  auto options = std::make_shared<TrainOptions>();
   Command command = app.add_subcommand("train", "Train a network");
-  command.add_option("JOB", request->job_file, "job file (TOML); options override it")
+  command.add_option("JOB", options->job_file, "job file (TOML); options override it")
       .type_name("");
-  command.add_option("--resume", request->resume, "go on with this run").type_name("RUN");
+  command.add_option("--resume", options->resume, "go on with this run").type_name("RUN");
   for (const job::JobField& field : job::job_fields()) {
     const job::JobField* at = &field;
     Option option = command
                         .add_option(
                             std::string(field.option),
-                            [request, at](const std::string& text) {
-                              request->fields.emplace_back(
+                            [options, at](const std::string& text) {
+                              options->fields.emplace_back(
                                   at, at->key == "measure.trace" ? trace_text(text) : text);
                             },
                             help_of(field))
@@ -225,29 +218,28 @@ void add_train(Command app, Run& run) {
                         .group(job::section_title(field.section()));
     if (field.key == "measure.trace") option.values(0, 1).type_name("[steps=A..B]");
   }
-  command.add_option("--hosts", request->hosts, "file of hosts: NAME [slots=N] [address=A]")
+  command.add_option("--hosts", options->hosts, "file of hosts: NAME [slots=N] [address=A]")
       .type_name("FILE");
-  command.add_option("--launcher", request->launcher,
+  command.add_option("--launcher", options->launcher,
                      "local, ssh or mpi (default: ssh with --hosts, else local)");
-  command.add_option("--remote-shell", request->remote_shell,
+  command.add_option("--remote-shell", options->remote_shell,
                      "what reaches a host like 'ssh HOST COMMAND' does");
-  command.add_option(launch::kJoinOption, request->join).hidden();  // for ranks' processes
-  command.add_flag("--auto", request->automatic,
+  command.add_flag("--auto", options->automatic,
                    "plan first ('syrtos plan'), then train in the best way; split unless --sync "
                    "says otherwise, so that the result is that of training alone");
   command
-      .add_option("--cluster", request->cluster,
+      .add_option("--cluster", options->cluster,
                   "for --auto: profile of 'syrtos probe network', or \"8 hosts, 1 Gbit/s, 60 us\"")
       .type_name("FILE|TEXT");
   command
-      .add_option("--compute", request->compute, "for --auto: computing times (default: measured)")
+      .add_option("--compute", options->compute, "for --auto: computing times (default: measured)")
       .type_name("FILE");
-  command.add_option("--planned-step", request->planned_step).hidden();  // for ranks' processes
-  command.add_option("--web", request->web, "show how it goes on a page, at this port or any")
+  command.add_option("--planned-step", options->planned_step).hidden();  // for --launcher mpi
+  command.add_option("--web", options->web, "show how it goes on a page, at this port or any")
       .values(0, 1)
       .alone_means("0")
       .type_name("[PORT]");
-  command.add_flag("--json", request->json, "print the result as JSON");
+  command.add_flag("--json", options->json, "print the result as JSON");
   command.footer(
       "Examples:\n"
       "  syrtos train examples/mnist-lenet5.toml --epochs 2\n"
@@ -262,8 +254,8 @@ void add_train(Command app, Run& run) {
       "  syrtos train examples/mnist-lenet5.toml --trace steps=100..110\n"
       "  mpirun -n 4 syrtos train job.toml\n"
       "  syrtos train --resume runs/lenet5-20260101-120000 --workers 3");
-  command.callback([request, &run] {
-    run = [request](const Context& context) { return run_train(*request, context); };
+  command.callback([options, &run] {
+    run = [options](const Context& context) { return run_train(*options, context); };
   });
 }
 

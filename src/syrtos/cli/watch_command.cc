@@ -1,14 +1,12 @@
 #include <fmt/format.h>
 
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <memory>
 #include <thread>
 
-#include "syrtos/base/error.h"
-#include "syrtos/cli/train_request.h"
-#include "syrtos/report/http_server.h"
+#include "syrtos/cli/command.h"
+#include "syrtos/report/live_page.h"
 
 namespace syrtos::cli {
 
@@ -18,16 +16,6 @@ struct Options {
   report::LiveOptions page;
   std::string run;
 };
-
-int port_of(const TrainRequest& request) {
-  int port = -1;
-  const char* last = request.web.data() + request.web.size();
-  const auto [end, error] = std::from_chars(request.web.data(), last, port);
-  if (error != std::errc() || end != last || port < 0 || port > 65535) {
-    fail_request("--web: expected a port from 0 (any) to 65535, found '{}'", request.web);
-  }
-  return port;
-}
 
 int run_watch(Options options, const Context& context) {
   options.page.run = options.run;
@@ -43,19 +31,6 @@ int run_watch(Options options, const Context& context) {
 }
 
 }  // namespace
-
-void check_page(const TrainRequest& request) {
-  if (!request.web.empty()) report::HttpServer({.port = port_of(request), .answer = {}});
-}
-
-std::unique_ptr<report::LivePage> show_page(const TrainRequest& request,
-                                            const std::filesystem::path& run) {
-  if (request.web.empty()) return nullptr;
-  auto page = std::make_unique<report::LivePage>(
-      report::LiveOptions{.run = run, .port = port_of(request), .begins = true});
-  fmt::print(stderr, "page: {}\n", page->url());
-  return page;
-}
 
 void add_watch(Command app, Run& run) {
   auto options = std::make_shared<Options>();

@@ -88,14 +88,19 @@ void read_job_file(JobRequest& request, const std::filesystem::path& file) {
                  std::filesystem::exists(file, ignored) ? "something that cannot be opened"
                                                         : "no such file");
   }
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  read_job_text(request, text, file.string());
+}
+
+void read_job_text(JobRequest& request, std::string_view text, const std::string& name) {
   toml::table table;
   try {
-    table = toml::parse(stream, file.string());
+    table = toml::parse(text, name);
   } catch (const toml::parse_error& error) {
-    fail_request("{}:{}:{}: not valid TOML: {}", file.string(), error.source().begin.line,
+    fail_request("{}:{}:{}: not valid TOML: {}", name, error.source().begin.line,
                  error.source().begin.column, error.description());
   }
-  Reader(request, file.string()).read(table, "");
+  Reader(request, name).read(table, "");
 }
 
 std::string to_toml(const JobRequest& request) {

@@ -1,15 +1,14 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "syrtos/cli/train_request.h"
-#include "syrtos/planner/plan.h"
+#include "syrtos/api/plan.h"
+#include "syrtos/cli/command.h"
 
 namespace syrtos::cli {
 
-/// What a plan is asked for, beside the job.
-struct PlanRequest {
+/// What a plan is asked for beside the job, as it was written.
+struct PlanOptions {
   std::string cluster;  ///< profile file, or "16 hosts, 10 Gbit/s, 50 us"
   std::string compute;  ///< file of computing times; empty: measured here
   std::string hosts;    ///< file
@@ -24,15 +23,8 @@ struct PlanRequest {
   bool replayed = false;
 };
 
-/// A plan and what it was made from.
-struct Planned {
-  planner::Workload workload;
-  planner::ClusterProfile cluster;
-  planner::Plan plan;
-};
-
-/// Measures what was not given, and plans. Says on stderr what it does when `talks`.
-Planned plan_job(const PlanRequest& request, const job::JobRequest& job, const Context& context,
-                 bool talks);
+/// Plans the job. Says on stderr what it does when `talks`. Throws RequestError.
+api::Planned make_plan(const PlanOptions& options, const job::JobRequest& job,
+                       const Context& context, bool talks);
 
 }  // namespace syrtos::cli

@@ -1,0 +1,79 @@
+#include "syrtos/api/launch.h"
+
+#include <algorithm>
+
+#include "syrtos/api/task.h"
+#include "syrtos/base/error.h"
+#include "syrtos/run/directory.h"
+#include "syrtos/run/progress.h"
+#include "syrtos/strategy/compute_times.h"
+#include "syrtos/strategy/team.h"
+
+namespace syrtos::api {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Everything that can be refused is refused here, before a process is started.
+job::Job check(const TrainRequest& request, const Surroundings& surroundings) {
+  if (request.own.network || request.own.data) {
+    fail_request(
+        "a network or data of one's own cannot travel to other processes yet: train in this one "
+        "(api::train)");
+  }
+  job::Job job = job::resolve(request.job, surroundings.cpu, surroundings.cache_home);
+  if (job.strategy.exchange.shares_memory()) {
+    fail_request("--exchange shared: the workers are threads of one process: use api::train");
+  }
+  if (job.strategy.exchange.needs_mpi()) {
+    fail_request("--exchange allreduce:mpi: only MPI jobs have it: use --launcher mpi or mpirun");
+  }
+  if (!job.replay.empty()) strategy::read_compute_times(job.replay);
+  return job;
+}
+
+}  // namespace
+
+job::JobRequest fill_hosts(job::JobRequest job, const fs::path& hosts) {
+  if (job.workers > 1) return job;
+  const strategy::Exchange exchange = strategy::parse_exchange(job.exchange);
+  const int slots = launch::total_slots(launch::read_hosts(hosts));
+  job.workers = std::max(1, slots - exchange.own_servers());
+  return job;
+}
+
+Launched launch_training(const TrainRequest& request, const RankPrograms& programs,
+                         const Surroundings& surroundings, const OnRun& on_run) {
+  const job::Job job = check(request, surroundings);
+  const strategy::Team team = strategy::team_of(job.strategy, job.workers);
+  launch::LaunchOptions options;
+  if (programs.hosts.empty()) {
+    options.hosts = {launch::this_machine(surroundings.cpu.cores, team.ranks())};
+  } else {
+    options.hosts = launch::read_hosts(programs.hosts);
+    options.remote = launch::RemoteShell{programs.remote_shell, fs::current_path()};
+    launch::check_hosts(options.hosts, *options.remote, programs.identity,
+                        surroundings.should_stop);
+  }
+  options.placements = launch::place(team.workers, team.servers, options.hosts);
+  const bool is_new = request.resume.empty();
+  Launched launched;
+  launched.run = is_new ? run::Directory::reserve(job.run, job.network.info().name)
+                        : request.resume;
+  TrainRequest task = request;
+  if (is_new) task.job.run = launched.run.string();
+  options.command = programs.command;
+  options.task = to_task(task);
+  options.tolerate_lost_workers = job.strategy.tolerates_losses();
+  options.columns = programs.columns;
+  options.should_stop = surroundings.should_stop;
+  if (on_run) on_run(launched.run);
+  launched.end = launch::launch(options);
+  const auto directory = run::Directory::at(launched.run);
+  if (is_new) directory.remove_if_unused();
+  if (!launched.end.failure.empty()) run::note_failure(directory, launched.end.failure);
+  return launched;
+}
+
+}  // namespace syrtos::api

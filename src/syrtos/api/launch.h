@@ -1,0 +1,38 @@
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "syrtos/api/train.h"
+#include "syrtos/launch/launch.h"
+
+namespace syrtos::api {
+
+/// How the ranks of a training become processes.
+struct RankPrograms {
+  /// A program and its arguments that calls train_as_rank() (api/rank.h); `--join WORD` is added.
+  std::vector<std::string> command;
+  /// What each host is asked, to see that it has the same program (launch/remote.h).
+  std::vector<std::string> identity = {};
+  std::filesystem::path hosts = {};  ///< A file of hosts; empty: processes of this machine.
+  std::string remote_shell = "ssh";
+  std::array<int, 2> columns = {0, 0};  ///< Of the terminals that output and error end on.
+};
+
+struct Launched {
+  std::filesystem::path run;
+  launch::LaunchEnd end;
+};
+
+/// As many workers as the hosts have slots, unless the job says how many; then the job as it is.
+job::JobRequest fill_hosts(job::JobRequest job, const std::filesystem::path& hosts);
+
+/// Starts a process for each worker and server, gives it the request, and blocks until all have
+/// ended. What the caller brings along (request.own) cannot travel and is refused. Throws
+/// RequestError before anything was started.
+Launched launch_training(const TrainRequest& request, const RankPrograms& programs,
+                         const Surroundings& surroundings, const OnRun& on_run = {});
+
+}  // namespace syrtos::api

@@ -1,0 +1,124 @@
+#include "syrtos/api/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "syrtos/base/error.h"
+#include "syrtos/train/compiled_network.h"
+#include "syrtos/train/probe.h"
+
+namespace syrtos::api {
+
+using planner::ClusterProfile;
+using planner::HostProfile;
+using planner::SearchSpace;
+
+namespace {
+
+/// The batch sizes that workers would have: with split, halves of halves down to a worker's share.
+std::vector<int64_t> batches_of(int64_t batch, const ClusterProfile& cluster,
+                                const SearchSpace& space) {
+  const bool splits = space.syncs.empty() ||
+                      std::any_of(space.syncs.begin(), space.syncs.end(),
+                                  [](const strategy::Sync& sync) { return sync.splits_batch(); });
+  int64_t most = 0;
+  for (const HostProfile& host : cluster.hosts) most += host.slots;
+  if (!space.workers.empty()) {
+    most = *std::max_element(space.workers.begin(), space.workers.end());
+  }
+  std::vector<int64_t> batches{batch};
+  constexpr size_t kMost = 5;
+  while (splits && batches.size() < kMost && batches.back() > 1 && batches.back() * most > batch) {
+    batches.push_back((batches.back() + 1) / 2);
+  }
+  return batches;
+}
+
+/// The job as one worker would do it.
+job::JobRequest alone(job::JobRequest job) {
+  const job::JobRequest plain;
+  job.workers = 1;
+  job.exchange = plain.exchange;
+  job.sync = plain.sync;
+  job.wire = plain.wire;
+  job.update = plain.update;
+  job.permits = plain.permits;
+  job.batch_norm = plain.batch_norm;
+  return job;
+}
+
+planner::Workload measure(const PlanRequest& request, const Surroundings& surroundings) {
+  planner::Workload workload;
+  workload.batch = request.job.batch;
+  workload.replayed = request.replayed;
+  job::JobRequest job = alone(request.job);
+  if (request.compute) {
+    workload.compute = *request.compute;
+    if (job.data == "random") {
+      workload.samples = job.samples;
+      return workload;
+    }
+    job.network = workload.compute.network;
+  }
+  const job::Job resolved =
+      job::resolve(job, surroundings.cpu, surroundings.cache_home, request.own);
+  workload.samples = resolved.data.train->size();
+  if (request.compute) return workload;
+  const std::vector<int64_t> batches =
+      batches_of(request.job.batch, request.cluster, request.space);
+  if (request.progress) {
+    request.progress(fmt::format("measuring {} with batches of {}", resolved.network.name(),
+                                 fmt::join(batches, ", ")));
+  }
+  const train::ProbeOptions probe{.image = resolved.image,
+                                  .classes = resolved.classes,
+                                  .precision = resolved.precision,
+                                  .threads = resolved.threads,
+                                  .seconds = request.seconds};
+  workload.compute =
+      train::probe_times(resolved.network, probe, batches, surroundings.should_stop);
+  return workload;
+}
+
+}  // namespace
+
+ClusterProfile this_machine(int slots, const CpuInfo& cpu) {
+  HostProfile host;
+  host.name = "localhost";
+  host.slots = slots;
+  host.cores = cpu.cores;
+  host.memory = static_cast<double>(train::free_memory());
+  host.core_s_per_gb = 0.3;
+  return {.hosts = {host}};
+}
+
+Planned plan(const PlanRequest& request, const Surroundings& surroundings) {
+  if (request.job.batch < 1) {
+    fail_request("--batch: expected 1 or more, found {}", request.job.batch);
+  }
+  Planned planned{.workload = measure(request, surroundings), .cluster = request.cluster, .plan = {}};
+  if (planned.workload.samples < request.job.batch) {
+    fail_request("--samples: expected at least a batch ({}), found {}", request.job.batch,
+                 planned.workload.samples);
+  }
+  if (surroundings.should_stop()) fail_run("interrupted while measuring");
+  planner::PlanOptions options;
+  options.space = request.space;
+  options.goal = request.goal;
+  options.what_if = request.what_if;
+  options.should_stop = surroundings.should_stop;
+  options.progress = [&](double share, const std::string& what) {
+    if (request.progress) request.progress(fmt::format("planning {:3.0f} %: {}", 100 * share, what));
+  };
+  planned.plan = make_plan(planned.workload, planned.cluster, options);
+  return planned;
+}
+
+TrainRequest with_way(TrainRequest request, const planner::Prediction& way) {
+  job::apply(way.candidate.options, way.candidate.workers, request.job);
+  request.planned_step_s = way.step.seconds;
+  return request;
+}
+
+}  // namespace syrtos::api

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "syrtos/api/train.h"
+#include "syrtos/launch/invitation.h"
+#include "syrtos/launch/membership.h"
+#include "syrtos/world/tcp/tcp.h"
+
+namespace syrtos::api {
+
+/// This process as a rank that a launcher started.
+class JoinedRank {
+ public:
+  /// `word` came after --join. Reads the token and the task from the standard input. `end_process`
+  /// is called, on another thread, when the launcher is gone or everything is to end and this
+  /// process has not ended by itself within a second: it must not return.
+  JoinedRank(const std::string& word, std::function<void()> end_process);
+
+  const launch::Invitation& invitation() const { return invitation_; }
+  /// What the launcher gave all ranks to do; see LaunchOptions::task.
+  const std::string& task() const { return task_; }
+
+  /// Meets the others, works and leaves. False: another rank was lost, which the launcher says
+  /// once for all. Whatever else `work` throws comes through.
+  using Work = std::function<void(world::TcpWorld&, launch::Membership&)>;
+  bool run(const Work& work);
+
+ private:
+  launch::Invitation invitation_;
+  std::string token_;
+  std::string task_;
+  std::function<void()> end_process_;
+};
+
+/// What the program of a rank does beside training; only worker 0's is asked.
+struct RankHooks {
+  std::function<std::unique_ptr<train::TrainObserver>()> observer;
+  std::function<void(const Trained&)> finished;  ///< Before the rank leaves.
+};
+
+/// Does the part of this rank in what launch_training() started. False as in JoinedRank::run().
+bool train_as_rank(JoinedRank& self, const Surroundings& surroundings, const RankHooks& hooks);
+
+/// Does the part of this process in an MPI job. Every rank calls it with the same request; of the
+/// job's workers there are as many as MPI has ranks beside the servers. Throws RequestError on all
+/// ranks when one of them refuses, with that rank in the message.
+void train_under_mpi(TrainRequest request, bool workers_are_asked_for,
+                     const Surroundings& surroundings, const RankHooks& hooks, const OnRun& on_run);
+
+}  // namespace syrtos::api

@@ -1,0 +1,40 @@
+#include "syrtos/api/resume.h"
+
+#include <algorithm>
+
+#include "syrtos/base/error.h"
+#include "syrtos/job/file.h"
+#include "syrtos/run/directory.h"
+
+namespace syrtos::api {
+
+void apply(const std::vector<Change>& changes, job::JobRequest& request) {
+  for (const auto& [field, text] : changes) job::set_field(request, *field, text, field->option);
+}
+
+job::JobRequest request_to_resume(const std::filesystem::path& run,
+                                  const std::vector<Change>& changes) {
+  const auto changed = [&](std::string_view key) {
+    return std::any_of(changes.begin(), changes.end(),
+                       [&](const Change& change) { return change.first->key == key; });
+  };
+  const auto directory = run::Directory::open_to_resume(run);
+  job::JobRequest request;
+  job::read_job_file(request, directory.file(run::File::job));
+  // It was chosen for the exchange that there was then.
+  if (changed("distribute.exchange") || changed("distribute.sync")) request.update = "auto";
+  const int64_t workers = request.workers;
+  for (const Change& change : changes) {
+    if (change.first->may_change) continue;
+    fail_request(
+        "{} cannot change when a run goes on: only --epochs, --steps, --threads and how the work "
+        "is distributed can",
+        change.first->option);
+  }
+  apply(changes, request);
+  // Another number of workers divides the cores anew.
+  if (request.workers != workers && !changed("threads")) request.threads = 0;
+  return request;
+}
+
+}  // namespace syrtos::api

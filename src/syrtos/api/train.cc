@@ -1,0 +1,54 @@
+#include "syrtos/api/train.h"
+
+#include <algorithm>
+
+#include "syrtos/api/worker.h"
+#include "syrtos/base/parallel.h"
+#include "syrtos/train/thread_team.h"
+
+namespace syrtos::api {
+
+namespace {
+
+class Silent final : public train::TrainObserver {
+ public:
+  void started(const train::StartInfo&) override {}
+  void step(const train::StepProgress&) override {}
+  void epoch(const run::EpochMetrics&) override {}
+};
+
+/// All workers are in this process, so they divide its cores.
+job::JobRequest with_threads(job::JobRequest job, int cores) {
+  if (job.threads == 0 && job.workers > 1) {
+    job.threads = std::max<int64_t>(1, cores / job.workers);
+  }
+  return job;
+}
+
+}  // namespace
+
+Trained train(const TrainRequest& request, const Surroundings& surroundings,
+              train::TrainObserver& observer, const OnRun& on_run) {
+  job::Job job = job::resolve(with_threads(request.job, surroundings.cpu.cores), surroundings.cpu,
+                              surroundings.cache_home, request.own);
+  const ThreadScope threads(job.threads);
+  const train::TrainerOptions options = trainer_options(job, request, surroundings);
+  const bool alone = job.workers == 1 && !job.strategy.exchange.uses_servers();
+  if (alone) {
+    train::Trainer trainer(std::move(job), 0, options);
+    open_run(trainer, request, on_run);
+    const train::Outcome outcome = trainer.run_alone(observer, surroundings.should_stop);
+    return {trainer.directory().path(), outcome};
+  }
+  train::ThreadTeam team(job, options);
+  open_run(team.first(), request, on_run);
+  const train::Outcome outcome = team.run(observer, surroundings.should_stop);
+  return {team.first().directory().path(), outcome};
+}
+
+Trained train(const TrainRequest& request, const Surroundings& surroundings) {
+  Silent nobody;
+  return train(request, surroundings, nobody);
+}
+
+}  // namespace syrtos::api

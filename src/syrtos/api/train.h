@@ -1,0 +1,40 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+
+#include "syrtos/api/surroundings.h"
+#include "syrtos/job/request.h"
+#include "syrtos/job/resolve.h"
+#include "syrtos/train/observer.h"
+#include "syrtos/train/outcome.h"
+
+namespace syrtos::api {
+
+/// What to train.
+struct TrainRequest {
+  job::JobRequest job = {};
+  job::Own own = {};                  ///< A network and data that the caller brings along.
+  std::filesystem::path resume = {};  ///< The run to go on with; empty: a new one.
+  double planned_step_s = 0;          ///< What a plan says of a step; 0: there was none.
+};
+
+/// A training that has ended, or was interrupted; its directory has the rest.
+struct Trained {
+  std::filesystem::path run;
+  train::Outcome outcome;
+};
+
+/// Told the run's directory as soon as it is there. May be empty.
+using OnRun = std::function<void(const std::filesystem::path& run)>;
+
+/// Trains in this process and blocks until the end: one worker on the calling thread, several
+/// workers (and servers) as threads that speak over the loopback interface. Throws RequestError
+/// before anything was started, RunError when the run failed.
+Trained train(const TrainRequest& request, const Surroundings& surroundings,
+              train::TrainObserver& observer, const OnRun& on_run = {});
+
+/// The same, and nobody is told.
+Trained train(const TrainRequest& request, const Surroundings& surroundings = {});
+
+}  // namespace syrtos::api

@@ -1,0 +1,58 @@
+// 'syrtos rank': the process of one rank, started by a launcher and not by people.
+
+#include <unistd.h>
+
+#include <memory>
+
+#include "syrtos/api/rank.h"
+#include "syrtos/api/task.h"
+#include "syrtos/cli/progress.h"
+#include "syrtos/cli/train_options.h"
+
+namespace syrtos::cli {
+
+namespace {
+
+struct Options {
+  std::string join;
+  std::string run;      ///< only for process lists
+  std::string placing;  ///< as placing_options() says it
+  bool json = false;
+};
+
+int run_rank(const Options& options, const Context& context) {
+  api::JoinedRank self(options.join, end_process);
+  const launch::Invitation& invitation = self.invitation();
+  int code = kExitDone;
+  api::RankHooks hooks;
+  hooks.observer = [&] {
+    return std::make_unique<Progress>(
+        options.json ? stderr : stdout, context.environment.colour,
+        options.json ? invitation.error_columns : invitation.output_columns);
+  };
+  hooks.finished = [&](const api::Trained& trained) {
+    code = report(trained, api::parse_task(self.task()).planned_step_s,
+                  resume_command(trained.run, options.placing), options.json);
+    std::fflush(stdout);
+  };
+  return api::train_as_rank(self, surroundings(context), hooks) ? code : kExitFailed;
+}
+
+}  // namespace
+
+void end_process() { _exit(kExitFailed); }
+
+void add_rank(Command app, Run& run) {
+  auto options = std::make_shared<Options>();
+  Command command = app.add_subcommand("rank", "");
+  command.hidden();
+  command.add_option(launch::kJoinOption, options->join).required();
+  command.add_option("--run", options->run);
+  command.add_option("--placing", options->placing);
+  command.add_flag("--json", options->json);
+  command.callback([options, &run] {
+    run = [options](const Context& context) { return run_rank(*options, context); };
+  });
+}
+
+}  // namespace syrtos::cli

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "syrtos/api/resume.h"
+#include "syrtos/api/train.h"
+#include "syrtos/cli/command.h"
+
+namespace syrtos::cli {
+
+/// What 'syrtos train' was asked for, as it was written.
+struct TrainOptions {
+  std::string job_file;
+  std::string resume;
+  std::vector<api::Change> fields;
+  bool json = false;
+
+  std::string hosts;     ///< file
+  std::string launcher;  ///< empty: as the surroundings suggest
+  std::string remote_shell = "ssh";
+
+  std::string web;  ///< port of the live page, 0: any; empty: no page
+
+  bool automatic = false;  ///< plan first
+  std::string cluster;     ///< for the plan, as in PlanOptions
+  std::string compute;
+  double planned_step = 0;  ///< seconds that a plan has said; 0: there was none
+
+  bool sets(std::string_view key) const;
+};
+
+/// The job file, or the run to go on with, and the options that override it. Throws RequestError.
+job::JobRequest read_job(const TrainOptions& options);
+
+/// The plan that --auto makes: prints it and returns the request in its way. Hosts are left out of
+/// the options where one worker is best.
+api::TrainRequest plan_first(api::TrainRequest request, TrainOptions& options,
+                             const Context& context);
+
+/// Where the ranks were, as options: a run knows how many workers it had, but not where.
+std::string placing_options(const TrainOptions& options);
+/// How to go on with a run in the way it was started.
+std::string resume_command(const std::filesystem::path& run, const std::string& placing_options);
+
+/// Prints how a training ended; returns the exit code.
+int report(const api::Trained& trained, double planned_step_s, const std::string& resume_command,
+           bool json);
+
+}  // namespace syrtos::cli
