@@ -199,6 +199,24 @@ TEST_F(RunFiles, ValuesThatMakeNoSenseAreLeftOut) {
   EXPECT_THAT(notes_, Contains(HasSubstr("hosts.json: no list for b")));
 }
 
+TEST_F(RunFiles, NumbersThatAreTooLargeAreNoted) {
+  for (const File file : {File::about, File::progress, File::live, File::parts, File::hosts,
+                          File::operators, File::exchange}) {
+    put(file, "{\"format\": 1e999}");
+  }
+  put(File::metrics, "{\"epoch\": 1e999}\n");
+  const Notes notes = read_all();
+  EXPECT_EQ(notes.size(), 9U) << "one for each, and that no epoch has ended";
+  EXPECT_THAT(notes, Contains(HasSubstr("exchange.json: it has numbers that are none")));
+}
+
+TEST_F(RunFiles, LinesOfARankNeedNotStandTogether) {
+  const auto [first, second] = std::pair(sample_steps()[0], sample_steps()[1]);
+  run::write(at(), std::vector<trace::RankDivision>{
+                       {0, {first.records[0]}}, {1, second.records}, {0, {first.records[1]}}});
+  EXPECT_EQ(read_steps(at(), notes_), sample_steps());
+}
+
 TEST_F(RunFiles, NumbersThatAreNoneAreWrittenSoThatTheyCanBeReadAgain) {
   Progress progress = sample_progress();
   progress.loss = std::numeric_limits<double>::quiet_NaN();

@@ -32,6 +32,8 @@ std::optional<json> read_object(const Directory& directory, File file, Notes& no
   } catch (const json::parse_error& error) {
     notes.push_back(fmt::format("{}: damaged at byte {} of {}; left out", name_of(file), error.byte,
                                 text.size()));
+  } catch (const json::exception&) {
+    notes.push_back(fmt::format("{}: it has numbers that are none; left out", name_of(file)));
   }
   return std::nullopt;
 }

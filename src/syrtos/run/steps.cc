@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <map>
+#include <vector>
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
@@ -32,14 +33,14 @@ std::string note_of(const trace::DivisionContents& contents, const std::filesyst
 /// A rank's lines need not stand together.
 std::vector<RankDivision> joined(std::vector<RankDivision> found) {
   std::vector<RankDivision> ranks;
+  std::map<int, size_t> places;
   for (RankDivision& one : found) {
-    const auto known = std::find_if(ranks.begin(), ranks.end(), [&](const RankDivision& rank) {
-      return rank.rank == one.rank;
-    });
-    if (known == ranks.end()) {
+    const auto [place, is_new] = places.emplace(one.rank, ranks.size());
+    if (is_new) {
       ranks.push_back(std::move(one));
     } else {
-      known->records.insert(known->records.end(), one.records.begin(), one.records.end());
+      std::vector<trace::DivisionRecord>& records = ranks[place->second].records;
+      records.insert(records.end(), one.records.begin(), one.records.end());
     }
   }
   return ranks;
