@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "syrtos/base/clock.h"
-#include "syrtos/world/tcp/socket.h"
+#include "syrtos/world/socket.h"
 
 namespace syrtos::bench {
 

@@ -71,7 +71,7 @@ Descriptor blocking(int socket) {
 
 /// A connection that carries what this rank sends.
 Descriptor connect_to(const nlohmann::json& member) {
-  const world::tcp::Endpoint to = world::tcp::resolve(member["address"], member["port"]);
+  const world::Endpoint to = world::resolve(member["address"], member["port"]);
   Descriptor socket = blocking(::socket(to.address.ss_family, SOCK_STREAM, 0));
   if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&to.address), to.length) != 0) {
     fail_run("the raw stream cannot connect to {}", member.dump());

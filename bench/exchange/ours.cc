@@ -8,12 +8,15 @@ namespace syrtos::bench {
 
 namespace {
 
-using collective::Exchange;
 using collective::Group;
+using collective::ReduceOptions;
 
 world::Task<> measure(world::World& world, const Group& group, const Request& request,
-                      Exchange exchange, std::vector<float>& values, Measurement& measurement) {
-  exchange.algorithm = collective::parse_algorithm(request.algorithm);
+                      ReduceOptions options, std::vector<float>& values, Measurement& measurement) {
+  options.algorithm = collective::parse_algorithm(request.algorithm);
+  const collective::Floats floats{values.data(), request.count()};
+  collective::PreparedAllReduce all_reduce(world, group, floats, options);
+  uint32_t round = 0;
   for (int batch = 0; batch < request.batches; ++batch) {
     measurement.fill();
     world::Tag tag{world::Purpose::barrier};
@@ -21,9 +24,7 @@ world::Task<> measure(world::World& world, const Group& group, const Request& re
     const size_t sent = world.traffic().bytes_sent;
     measurement.begin();
     for (int call = 0; call < request.calls; ++call) {
-      const collective::Floats floats{values.data(), request.count()};
-      exchange.tag.round += 1;
-      co_await collective::all_reduce(world, group, floats, exchange);
+      co_await all_reduce.run(++round);
     }
     measurement.end();
     measurement.count_payload(world.traffic().bytes_sent - sent);
@@ -36,18 +37,17 @@ world::Task<> measure(world::World& world, const Group& group, const Request& re
 
 world::Task<> serve(world::World& world, Control& control) {
   const Group group = Group::all(world);
-  Exchange exchange;
-  exchange.link = co_await collective::measure_link(world, group);
+  ReduceOptions options;
+  options.link = co_await collective::measure_link(world, group);
   std::vector<float> values;
   nlohmann::json line;
   for (;;) {
-    std::function<void()> hear = [&] { line = control.hear(); };
-    co_await world.compute(0, hear);
+    co_await world.compute(0, [&] { line = control.hear(); });
     if (line.is_null()) co_return;
     const Request request(line);
     if (values.size() < request.count()) values.resize(request.count());
     Measurement measurement(request, world.rank(), world.size(), values);
-    co_await measure(world, group, request, exchange, values, measurement);
+    co_await measure(world, group, request, options, values, measurement);
     control.say(measurement.result());
   }
 }

@@ -43,7 +43,7 @@ bool is_a(const std::exception_ptr& error) {
 
 struct Call {
   size_t elements;
-  Exchange exchange;
+  ReduceOptions options;
 };
 
 /// One after the other.
@@ -51,7 +51,7 @@ Task<> reduce_all(World& world, const Group& group, std::vector<Call> calls) {
   for (const Call& call : calls) {
     std::vector<float> values(call.elements, 1.0F);
     const Floats floats{values.data(), values.size()};
-    co_await all_reduce(world, group, floats, call.exchange);
+    co_await all_reduce(world, group, floats, call.options);
   }
 }
 
@@ -81,8 +81,8 @@ testing::AssertionResult somebody_throws(const std::vector<std::exception_ptr>& 
 
 Call call(Algorithm algorithm, size_t elements = 1000, uint32_t round = 0, uint16_t item = 0) {
   Call made{elements, {.algorithm = algorithm}};
-  made.exchange.tag.round = round;
-  made.exchange.tag.item = item;
+  made.options.tag.round = round;
+  made.options.tag.item = item;
   return made;
 }
 
@@ -109,7 +109,7 @@ TEST(Disagreement, OfRoundsIsFoundAndNamed) {
 TEST(Disagreement, OfTheWireIsFound) {
   for (const Algorithm algorithm : kAlgorithms) {
     Call other = call(algorithm);
-    other.exchange.wire = Wire::bf16;
+    other.options.as_bf16 = true;
     EXPECT_TRUE(somebody_throws<Mismatch>(errors_of({call(algorithm)}, {other})));
   }
 }
@@ -136,7 +136,7 @@ TEST(Disagreement, OfTheOrderOfBucketsEndsWithAnError) {
 
 TEST(Disagreement, OfTheNumberOfSlicesEndsWithAnError) {
   Call other = call(Algorithm::ring);
-  other.exchange.slices = 2;
+  other.options.slices = 2;
   EXPECT_TRUE(somebody_throws<Mismatch>(errors_of({call(Algorithm::ring)}, {other})));
 }
 
@@ -161,7 +161,7 @@ Task<> lose_the_next(World& world, const Group& group) {
   const Floats floats{values.data(), values.size()};
   bool lost = false;
   try {
-    co_await all_reduce(world, group, floats, Exchange{.algorithm = Algorithm::ring});
+    co_await all_reduce(world, group, floats, ReduceOptions{.algorithm = Algorithm::ring});
   } catch (const PeerLost& error) {
     lost = error.rank() == 1;
   }
@@ -178,15 +178,15 @@ TEST(Disagreement, ALostNeighbourIsFoundWhileTheOtherOneIsAwaited) {
 Task<> abandon_one(World& world, const Group& group) {
   std::vector<float> abandoned(1000, 1.0F);
   const Floats never{abandoned.data(), abandoned.size()};
-  Exchange exchange{.algorithm = Algorithm::ring, .slices = 2};
+  ReduceOptions options{.algorithm = Algorithm::ring, .slices = 2};
   if (world.rank() == 0) {
-    Started waiting(world, all_reduce(world, group, never, exchange));
+    Started waiting(world, all_reduce(world, group, never, options));
     EXPECT_FALSE(waiting.done());
   }
-  exchange.tag.item = 1;
+  options.tag.item = 1;
   std::vector<float> values(1000, static_cast<float>(world.rank() + 1));
   const Floats floats{values.data(), values.size()};
-  co_await all_reduce(world, group, floats, exchange);
+  co_await all_reduce(world, group, floats, options);
   EXPECT_EQ(values, std::vector<float>(1000, 6.0F));
 }
 

@@ -34,7 +34,7 @@ TEST(PredictedSeconds, RanksOfOneHostShareItsLink) {
               2 * (1e-4 + 4e6 / 1e8), 1e-4);
 }
 
-TEST(PredictedSeconds, AgreeWithWhatThePlansSendWhenTheyDivideEvenly) {
+TEST(PredictedSeconds, AgreeWithWhatTheRoundsSendWhenTheyDivideEvenly) {
   for (const int n : {2, 4, 5, 8, 10, 16}) {
     std::vector<int> host(static_cast<size_t>(n));
     for (int i = 0; i < n; ++i) host[static_cast<size_t>(i)] = i;
@@ -94,9 +94,6 @@ TEST(Algorithm, IsParsedFromItsName) {
     EXPECT_STREQ(to_string(parse_algorithm(name)), name);
   }
   EXPECT_THROW(parse_algorithm("rings"), RequestError);
-  EXPECT_EQ(parse_wire("bf16"), Wire::bf16);
-  EXPECT_EQ(parse_wire("f32"), Wire::f32);
-  EXPECT_THROW(parse_wire("f16"), RequestError);
 }
 
 }  // namespace

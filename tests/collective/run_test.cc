@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "syrtos/collective/bf16.h"
 #include "syrtos/collective/collective.h"
 #include "syrtos/world/local/local.h"
 #include "syrtos/world/started.h"
@@ -48,35 +49,36 @@ Sums sums_of(int members, size_t elements) {
 }
 
 /// Each rounding errs by at most this part of the partial sum.
-double unit(Wire wire) { return wire == Wire::f32 ? 0x1p-24 : 0x1p-8; }
+double unit(bool as_bf16) { return as_bf16 ? 0x1p-8 : 0x1p-24; }
 
 /// One all-reduce; the results of all members are left in `results`.
-Task<> reduce_values(World& world, const Group& group, size_t elements, Exchange exchange,
+Task<> reduce_values(World& world, const Group& group, size_t elements, ReduceOptions options,
                      std::vector<std::vector<float>>& results) {
   const int member = group.index_of(world.rank());
   std::vector<float>& values = results[static_cast<size_t>(member)];
   values = values_of(member, elements);
   const world::Traffic before = world.traffic();
   const Floats floats{values.data(), elements};
-  co_await all_reduce(world, group, floats, exchange);
-  const Cost cost = cost_of(exchange, member, group, elements);
+  co_await all_reduce(world, group, floats, options);
+  const Cost cost = cost_of(options, member, group, elements);
   EXPECT_EQ(world.traffic().messages_sent - before.messages_sent, cost.messages_sent);
   EXPECT_EQ(world.traffic().bytes_sent - before.bytes_sent, cost.bytes_sent);
 }
 
-void expect_sums(const Group& group, size_t elements, const Exchange& exchange) {
+void expect_sums(const Group& group, size_t elements, const ReduceOptions& options) {
   const int n = group.size();
-  SCOPED_TRACE(testing::Message() << to_string(exchange.algorithm) << " "
-                                  << to_string(exchange.wire) << ", " << n << " members, "
-                                  << elements << " elements, " << exchange.slices << " slices");
+  SCOPED_TRACE(testing::Message() << to_string(options.algorithm) << " "
+                                  << (options.as_bf16 ? "as bf16" : "f32") << ", " << n
+                                  << " members, " << elements << " elements, " << options.slices
+                                  << " slices");
   LocalCluster cluster(n);
   std::vector<std::vector<float>> results(static_cast<size_t>(n));
   run_all(cluster,
-          [&](World& world) { return reduce_values(world, group, elements, exchange, results); });
+          [&](World& world) { return reduce_values(world, group, elements, options, results); });
   const Sums expected = sums_of(n, elements);
   for (size_t i = 0; i < elements; ++i) {
     // n - 1 partial sums are rounded, and what is sent in the end.
-    const double bound = n * unit(exchange.wire) * expected.magnitude[i] * 1.01;
+    const double bound = n * unit(options.as_bf16) * expected.magnitude[i] * 1.01;
     ASSERT_NEAR(results[0][i], expected.sum[i], n == 1 ? 0 : bound) << i;
   }
   for (int member = 1; member < n && elements > 0; ++member) {
@@ -88,11 +90,11 @@ void expect_sums(const Group& group, size_t elements, const Exchange& exchange) 
 
 TEST(AllReduce, GivesEveryMemberTheSameBitsOfTheSumForTheCostOfTheFormula) {
   for (const Algorithm algorithm : kAlgorithms) {
-    for (const Wire wire : {Wire::f32, Wire::bf16}) {
+    for (const bool as_bf16 : {false, true}) {
       for (const int n : {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 17}) {
         for (const size_t elements : awkward_sizes(n)) {
           expect_sums(Group::on_hosts(std::vector<int>(n, 0)), elements,
-                      {.algorithm = algorithm, .wire = wire});
+                      {.algorithm = algorithm, .as_bf16 = as_bf16});
         }
       }
     }
@@ -102,12 +104,12 @@ TEST(AllReduce, GivesEveryMemberTheSameBitsOfTheSumForTheCostOfTheFormula) {
 TEST(AllReduce, WorksOverSeveralHosts) {
   for (const auto& host : std::vector<std::vector<int>>{
            {0, 0, 1, 1}, {0, 0, 0, 1}, {0, 1, 2}, {0, 1, 0, 1, 2, 2}, {0, 0, 1, 1, 2, 2, 3, 3}}) {
-    for (const Wire wire : {Wire::f32, Wire::bf16}) {
+    for (const bool as_bf16 : {false, true}) {
       for (const size_t elements : {1, 3, 1000, 4099}) {
         expect_sums(Group::on_hosts(host), elements,
-                    {.algorithm = Algorithm::hierarchical, .wire = wire});
+                    {.algorithm = Algorithm::hierarchical, .as_bf16 = as_bf16});
         expect_sums(Group::on_hosts(host), elements,
-                    {.algorithm = Algorithm::automatic, .wire = wire});
+                    {.algorithm = Algorithm::automatic, .as_bf16 = as_bf16});
       }
     }
   }
@@ -123,7 +125,7 @@ TEST(AllReduce, WorksInSlices) {
     }
   }
   // Large enough to be sliced by itself.
-  const Exchange large{.algorithm = Algorithm::ring};
+  const ReduceOptions large{.algorithm = Algorithm::ring};
   const Group group = Group::on_hosts({0, 1, 2});
   EXPECT_EQ(slices_of(large, group, 300'000), 2);
   expect_sums(group, 300'000, large);
@@ -134,12 +136,12 @@ Task<> reduce_buckets(World& world, const Group& group, std::vector<std::vector<
   for (size_t bucket = 0; bucket < buckets.size(); ++bucket) {
     // Begun in another order on each rank.
     const size_t at = (bucket + static_cast<size_t>(world.rank())) % buckets.size();
-    Exchange exchange{.algorithm = kAlgorithms[at % 5], .slices = at % 3 == 0 ? 2 : 1};
-    exchange.tag.item = static_cast<uint16_t>(at);
-    exchange.tag.round = 5;
-    exchange.priority = static_cast<int>(at);
+    ReduceOptions options{.algorithm = kAlgorithms[at % 5], .slices = at % 3 == 0 ? 2 : 1};
+    options.tag.item = static_cast<uint16_t>(at);
+    options.tag.round = 5;
+    options.priority = static_cast<int>(at);
     const Floats floats{buckets[at].data(), buckets[at].size()};
-    running.emplace_back(world, all_reduce(world, group, floats, exchange));
+    running.emplace_back(world, all_reduce(world, group, floats, options));
   }
   co_await join_all(world, running);
 }
@@ -168,7 +170,7 @@ TEST(AllReduce, BucketsDoNotDisturbEachOther) {
 Task<> reduce_subset(World& world, const Group& group, std::vector<float>& values) {
   if (group.index_of(world.rank()) < 0) co_return;
   const Floats floats{values.data(), values.size()};
-  co_await all_reduce(world, group, floats, Exchange{.algorithm = Algorithm::ring});
+  co_await all_reduce(world, group, floats, ReduceOptions{.algorithm = Algorithm::ring});
 }
 
 TEST(AllReduce, TakesOnlyTheMembersOfItsGroup) {
@@ -181,51 +183,86 @@ TEST(AllReduce, TakesOnlyTheMembersOfItsGroup) {
   for (const size_t rank : {0, 3}) EXPECT_EQ(values[rank], std::vector<float>(10, rank));
 }
 
-Task<> reduce_sizes(World& world, const Group& group, Wire wire) {
+Task<> reduce_sizes(World& world, const Group& group, bool as_bf16) {
   for (const Algorithm algorithm : kAlgorithms) {
     const Floats floats{nullptr, 1001};
-    const Exchange exchange{.algorithm = algorithm, .wire = wire};
+    const ReduceOptions options{.algorithm = algorithm, .as_bf16 = as_bf16};
     const uint64_t before = world.traffic().bytes_sent;
-    co_await all_reduce(world, group, floats, exchange);
+    co_await all_reduce(world, group, floats, options);
     EXPECT_EQ(world.traffic().bytes_sent - before,
-              cost_of(exchange, world.rank(), group, 1001).bytes_sent);
+              cost_of(options, world.rank(), group, 1001).bytes_sent);
   }
 }
 
 TEST(AllReduce, MovesSizesWhereThereIsNoData) {
   const Group group = Group::on_hosts({0, 0, 1});
-  for (const Wire wire : {Wire::f32, Wire::bf16}) {
+  for (const bool as_bf16 : {false, true}) {
     LocalCluster cluster(3);
-    run_all(cluster, [&](World& world) { return reduce_sizes(world, group, wire); });
+    run_all(cluster, [&](World& world) { return reduce_sizes(world, group, as_bf16); });
   }
 }
 
-Task<> reduce_again(World& world, const Group& group, std::vector<std::vector<float>>& results) {
-  Scratch scratch;
-  for (const size_t elements : {1000, 10, 2000, 1000}) {
-    const Exchange exchange{
-        .algorithm = Algorithm::ring, .wire = Wire::bf16, .slices = 2, .scratch = &scratch};
-    co_await reduce_values(world, group, elements, exchange, results);
+/// Values change from run to run; the memory does not.
+Task<> reduce_prepared(World& world, const Group& group, ReduceOptions options,
+                       std::vector<std::vector<float>>& results) {
+  std::vector<float>& values = results[static_cast<size_t>(world.rank())];
+  values.resize(1000);
+  PreparedAllReduce prepared(world, group, Floats{values.data(), values.size()}, options);
+  for (const uint32_t round : {0, 1, 7}) {
+    values = values_of(world.rank() + static_cast<int>(round), 1000);
+    co_await prepared.run(round);
   }
 }
 
-TEST(AllReduce, UsesScratchAgain) {
-  const Group group = Group::on_hosts({0, 0, 0});
-  std::vector<std::vector<float>> results(3), fresh(3);
-  LocalCluster cluster(3);
-  run_all(cluster, [&](World& world) { return reduce_again(world, group, results); });
-  const Exchange exchange{.algorithm = Algorithm::ring, .wire = Wire::bf16, .slices = 2};
-  LocalCluster another(3);
-  run_all(another,
-          [&](World& world) { return reduce_values(world, group, 1000, exchange, fresh); });
-  EXPECT_EQ(results, fresh);
+TEST(AllReduce, PreparedGivesTheSameBitsEachTime) {
+  const Group group = Group::on_hosts({0, 0, 1});
+  for (const Algorithm algorithm : kAlgorithms) {
+    for (const bool as_bf16 : {false, true}) {
+      for (const int slices : {1, 2}) {
+        const ReduceOptions options{.algorithm = algorithm, .as_bf16 = as_bf16, .slices = slices};
+        std::vector<std::vector<float>> results(3), fresh(3);
+        LocalCluster cluster(3);
+        run_all(cluster,
+                [&](World& world) { return reduce_prepared(world, group, options, results); });
+        LocalCluster another(3);
+        run_all(another, [&](World& world) -> Task<> {
+          auto& values = fresh[static_cast<size_t>(world.rank())];
+          values = values_of(world.rank() + 7, 1000);
+          return all_reduce(world, group, Floats{values.data(), values.size()}, options);
+        });
+        EXPECT_EQ(results, fresh) << to_string(algorithm);
+      }
+    }
+  }
+}
+
+Task<> abandon_and_run_again(World& world, const Group& group, std::vector<float>& values) {
+  PreparedAllReduce prepared(world, group, Floats{values.data(), values.size()},
+                             {.algorithm = Algorithm::ring, .slices = 2});
+  if (world.rank() == 0) {
+    // Nobody answers yet: it waits when it is given up.
+    world::Started given_up(world, prepared.run(0));
+    EXPECT_FALSE(given_up.done());
+  }
+  co_await barrier(world, group, {world::Purpose::barrier, 0, 0});
+  values.assign(values.size(), 1);
+  co_await prepared.run(1);
+}
+
+TEST(AllReduce, PreparedRunsAgainAfterItWasAbandoned) {
+  const Group group = Group::on_hosts({0, 0});
+  LocalCluster cluster(2);
+  std::vector<std::vector<float>> values(2, std::vector<float>(100));
+  run_all(cluster,
+          [&](World& world) { return abandon_and_run_again(world, group, values[world.rank()]); });
+  for (const auto& one : values) EXPECT_EQ(one, std::vector<float>(100, 2));
 }
 
 Task<> refuse_native(World& world) {
   const Group group = Group::all(world);
   std::vector<float> values(10);
   const Floats floats{values.data(), values.size()};
-  co_await all_reduce(world, group, floats, Exchange{.algorithm = Algorithm::native});
+  co_await all_reduce(world, group, floats, ReduceOptions{.algorithm = Algorithm::native});
 }
 
 TEST(AllReduce, NativeIsRefusedWhereTheWorldHasNone) {
@@ -234,34 +271,34 @@ TEST(AllReduce, NativeIsRefusedWhereTheWorldHasNone) {
   EXPECT_THROW(slices_of({.slices = 17}, Group::on_hosts({0, 0}), 10), RequestError);
 }
 
-Task<> scatter_and_gather(World& world, const Group& group, size_t elements, Wire wire,
+Task<> scatter_and_gather(World& world, const Group& group, size_t elements, bool as_bf16,
                           std::vector<std::vector<float>>& results) {
   const int member = group.index_of(world.rank());
   const int n = group.size();
   std::vector<float>& values = results[static_cast<size_t>(member)];
   values = values_of(member, elements);
   const Floats floats{values.data(), elements};
-  Exchange exchange{.wire = wire};
-  exchange.tag.purpose = world::Purpose::reduce_scatter;
-  co_await reduce_scatter(world, group, floats, exchange);
+  ReduceOptions options{.as_bf16 = as_bf16};
+  options.tag.purpose = world::Purpose::reduce_scatter;
+  co_await reduce_scatter(world, group, floats, options);
   const Sums expected = sums_of(n, elements);
   const Range mine = chunk_of(elements, n, member);
   for (size_t i = mine.first; i < mine.end(); ++i) {
-    EXPECT_NEAR(values[i], expected.sum[i], n * unit(wire) * expected.magnitude[i] * 1.01);
+    EXPECT_NEAR(values[i], expected.sum[i], n * unit(as_bf16) * expected.magnitude[i] * 1.01);
   }
-  exchange.tag.purpose = world::Purpose::all_gather;
-  co_await all_gather(world, group, floats, exchange);
+  options.tag.purpose = world::Purpose::all_gather;
+  co_await all_gather(world, group, floats, options);
 }
 
 TEST(ReduceScatterAndAllGather, MakeAnAllReduceTogether) {
-  for (const Wire wire : {Wire::f32, Wire::bf16}) {
+  for (const bool as_bf16 : {false, true}) {
     for (const int n : {1, 2, 3, 4, 7, 8}) {
       for (const size_t elements : awkward_sizes(n)) {
         const Group group = Group::on_hosts(std::vector<int>(n, 0));
         std::vector<std::vector<float>> results(static_cast<size_t>(n));
         LocalCluster cluster(n);
         run_all(cluster, [&](World& world) {
-          return scatter_and_gather(world, group, elements, wire, results);
+          return scatter_and_gather(world, group, elements, as_bf16, results);
         });
         for (const auto& result : results) EXPECT_EQ(result, results[0]) << n << " " << elements;
       }
@@ -274,7 +311,7 @@ Task<> reduce_to(World& world, int root, std::vector<std::vector<float>>& result
   std::vector<float>& values = results[world.rank()];
   values = values_of(world.rank(), 1000);
   const Floats floats{values.data(), values.size()};
-  co_await reduce(world, group, floats, root, Exchange{});
+  co_await reduce(world, group, floats, root, ReduceOptions{});
 }
 
 TEST(Reduce, GivesTheRootTheSum) {

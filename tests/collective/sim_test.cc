@@ -16,16 +16,16 @@ using world::World;
 
 constexpr LinkSpeed kLink{50e-6, 125e6};
 
-Task<> reduce_sizes(World& world, const Group& group, size_t elements, Exchange exchange) {
+Task<> reduce_sizes(World& world, const Group& group, size_t elements, ReduceOptions options) {
   const Floats sizes{nullptr, elements};
-  co_await all_reduce(world, group, sizes, exchange);
+  co_await all_reduce(world, group, sizes, options);
 }
 
-double simulated_seconds(world::SimOptions options, size_t elements, const Exchange& exchange) {
+double simulated_seconds(world::SimOptions options, size_t elements, const ReduceOptions& options) {
   options.carry_data = false;
   SimCluster cluster(std::move(options));
   const Group group = Group::all(cluster.world(0));
-  run_all(cluster, [&](World& world) { return reduce_sizes(world, group, elements, exchange); });
+  run_all(cluster, [&](World& world) { return reduce_sizes(world, group, elements, options); });
   return cluster.now();
 }
 
@@ -56,8 +56,8 @@ TEST(SimulatedAllReduce, SlicesHideTheLatencyOfRounds) {
   constexpr int kRanks = 8;
   constexpr size_t kBytes = 4'000'000;
   const auto cluster = world::uniform_cluster(kRanks, kLink.bytes_per_s, 1e-3);
-  const Exchange whole{.algorithm = Algorithm::ring, .slices = 1};
-  const Exchange sliced{.algorithm = Algorithm::ring, .slices = 2};
+  const ReduceOptions whole{.algorithm = Algorithm::ring, .slices = 1};
+  const ReduceOptions sliced{.algorithm = Algorithm::ring, .slices = 2};
   const double bytes_only = 2.0 * (kRanks - 1) / kRanks * kBytes / kLink.bytes_per_s;
   const double one = simulated_seconds(cluster, kBytes / 4, whole);
   const double two = simulated_seconds(cluster, kBytes / 4, sliced);

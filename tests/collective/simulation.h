@@ -1,6 +1,6 @@
 #pragma once
 
-// Plans of all members, run on numbers without any world: a message crosses when both of its ends
+// The rounds of all members, run on numbers without any world: a message crosses when both of its ends
 // have come, nothing is buffered.
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "syrtos/collective/plan.h"
+#include "syrtos/collective/rounds.h"
 
 namespace syrtos::collective {
 
@@ -40,11 +40,11 @@ inline Words sum_of_words(int members, size_t elements) {
   return sum;
 }
 
-/// Messages and elements that a plan sends.
-inline Cost counted(const Plan& plan, size_t element_bytes = 1) {
+/// Messages and elements that these rounds send.
+inline Cost counted(const Rounds& rounds, size_t element_bytes = 1) {
   Cost cost;
-  cost.rounds = plan.rounds.size();
-  for (const Round& round : plan.rounds) {
+  cost.rounds = rounds.size();
+  for (const Round& round : rounds) {
     for (const Transfer& transfer : round.transfers) {
       if (!transfer.sends()) continue;
       cost.messages_sent += 1;
@@ -56,21 +56,21 @@ inline Cost counted(const Plan& plan, size_t element_bytes = 1) {
 
 class Simulation {
  public:
-  Simulation(std::vector<Plan> plans, std::vector<Words> values)
-      : plans_(std::move(plans)), values_(std::move(values)), at_(plans_.size()) {}
+  Simulation(std::vector<Rounds> each, std::vector<Words> values)
+      : each_(std::move(each)), values_(std::move(values)), at_(each_.size()) {}
 
-  /// Empty when all plans came to their end, or what went wrong.
+  /// Empty when every member came to its end, or what went wrong.
   std::string run() {
-    for (const Plan& plan : plans_) {
-      for (const Round& round : plan.rounds) check_overlaps(round);
+    for (const Rounds& rounds : each_) {
+      for (const Round& round : rounds) check_overlaps(round);
     }
     bool any = true;
     while (any && error_.empty()) {
       any = false;
-      for (size_t member = 0; member < plans_.size(); ++member) any = advance(member) || any;
+      for (size_t member = 0; member < each_.size(); ++member) any = advance(member) || any;
     }
-    for (size_t member = 0; member < plans_.size() && error_.empty(); ++member) {
-      if (at_[member].round < plans_[member].rounds.size()) {
+    for (size_t member = 0; member < each_.size() && error_.empty(); ++member) {
+      if (at_[member].round < each_[member].size()) {
         error_ = "member " + std::to_string(member) + " is stuck in round " +
                  std::to_string(at_[member].round);
       }
@@ -115,8 +115,8 @@ class Simulation {
 
   bool advance(size_t member) {
     Position& at = at_[member];
-    if (at.round == plans_[member].rounds.size()) return false;
-    const Round& round = plans_[member].rounds[at.round];
+    if (at.round == each_[member].size()) return false;
+    const Round& round = each_[member][at.round];
     if (!at.posted) {
       at.posted = true;
       at.open = round.transfers.size();
@@ -165,7 +165,7 @@ class Simulation {
     --at_[recv.member].open;
   }
 
-  std::vector<Plan> plans_;
+  std::vector<Rounds> each_;
   std::vector<Words> values_;
   std::vector<Position> at_;
   std::map<Lane, std::deque<End>> sends_, recvs_;
@@ -173,7 +173,7 @@ class Simulation {
   std::string error_;
 };
 
-/// The sizes at which plans go wrong.
+/// The sizes at which rounds go wrong.
 inline std::vector<size_t> awkward_sizes(int members) {
   const auto n = static_cast<size_t>(members);
   return {0, 1, 2, 3, 7, n - 1, n, n + 1, 1000, 4099};

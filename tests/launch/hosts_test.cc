@@ -22,7 +22,7 @@ class HostsFile : public TemporaryDirectory {
   }
 };
 
-TEST_F(HostsFile, gives_names_slots_addresses_and_ports) {
+TEST_F(HostsFile, GivesNamesSlotsAddressesAndPorts) {
   const auto hosts = parse(
       "# a lab\n\n  a address=10.0.0.1 slots=2\nb slots=4 port=2222 address=10.0.0.2 # slow\r\n"
       "localhost\n");
@@ -37,7 +37,7 @@ TEST_F(HostsFile, gives_names_slots_addresses_and_ports) {
   EXPECT_EQ(total_slots(hosts), 7);
 }
 
-TEST_F(HostsFile, refuses_with_file_and_line) {
+TEST_F(HostsFile, RefusesWithFileAndLine) {
   const std::string file = (directory_ / "hosts").string();
   EXPECT_THAT(refused("a address=10.0.0.1\nb address=10.0.0.2 slot=2\n"),
               AllOf(HasSubstr(file + ":2"), HasSubstr("unknown key 'slot'"),
@@ -76,7 +76,7 @@ std::vector<int> cores_of(const std::vector<Placement>& placements) {
   return cores;
 }
 
-TEST(Placement, fills_hosts_with_workers_first_and_divides_their_cores) {
+TEST(Placement, FillsHostsWithWorkersFirstAndDividesTheirCores) {
   const auto placements = place(4, 2, {host("a", 3, 8), host("b", 1, 4), host("c", 2, 2)});
   EXPECT_THAT(hosts_of(placements), ElementsAre(0, 0, 0, 1, 2, 2));
   EXPECT_THAT(cores_of(placements), ElementsAre(2, 2, 2, 4, 1, 1));
@@ -84,7 +84,7 @@ TEST(Placement, fills_hosts_with_workers_first_and_divides_their_cores) {
   EXPECT_EQ(placements[4].role, Role::server);
 }
 
-TEST(Placement, gives_every_worker_a_core) {
+TEST(Placement, GivesEveryWorkerACore) {
   EXPECT_THAT(cores_of(place(3, 1, {this_machine(2, 4)})), ElementsAre(1, 1, 1, 1));
   EXPECT_THAT(cores_of(place(1, 0, {this_machine(16, 1)})), ElementsAre(16));
 }
@@ -98,7 +98,7 @@ std::string refusal_of(int workers, int servers, const std::vector<Host>& hosts)
   return "was accepted";
 }
 
-TEST(Placement, names_what_would_work_when_slots_are_too_few) {
+TEST(Placement, NamesWhatWouldWorkWhenSlotsAreTooFew) {
   EXPECT_EQ(refusal_of(4, 1, {host("a", 2, 2), host("b", 1, 2)}),
             "4 workers and 1 server need 5 slots, found 3 (a: 2, b: 1); use at most 2 workers, or "
             "give the hosts more slots");
@@ -107,7 +107,7 @@ TEST(Placement, names_what_would_work_when_slots_are_too_few) {
   EXPECT_THAT(refusal_of(0, 0, {host("a", 1, 2)}), HasSubstr("at least 1 worker"));
 }
 
-TEST(Invitation, is_one_word_that_is_read_back) {
+TEST(Invitation, IsOneWordThatIsReadBack) {
   const Invitation written{.rank = 7,
                            .role = Role::server,
                            .cores = 3,

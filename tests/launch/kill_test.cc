@@ -84,7 +84,7 @@ void wait_for_a_moment(std::mt19937& random) {
   }
 }
 
-TEST_P(Killed, the_launcher_leaves_nothing_behind) {
+TEST_P(Killed, TheLauncherLeavesNothingBehind) {
   double longest = 0;
   for (unsigned round = 0; round < kRounds; ++round) {
     SCOPED_TRACE(round);
@@ -99,7 +99,7 @@ TEST_P(Killed, the_launcher_leaves_nothing_behind) {
   report("launchers", longest);
 }
 
-TEST_P(Killed, a_rank_ends_the_run_which_names_it) {
+TEST_P(Killed, ARankEndsTheRunWhichNamesIt) {
   double longest = 0;
   for (unsigned round = 0; round < kRounds; ++round) {
     SCOPED_TRACE(round);
@@ -120,7 +120,7 @@ TEST_P(Killed, a_rank_ends_the_run_which_names_it) {
   report("ranks", longest);
 }
 
-TEST_P(Killed, a_launcher_that_is_terminated_ends_in_good_order) {
+TEST_P(Killed, ALauncherThatIsTerminatedEndsInGoodOrder) {
   Launcher launcher(remote_shell());
   ASSERT_TRUE(launcher.wait_for_ranks(kWorkers));
   launcher.kill(SIGTERM);

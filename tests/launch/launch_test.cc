@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::StartsWith;
 
-TEST_F(Launching, ranks_learn_who_is_where_and_end_well) {
+TEST_F(Launching, RanksLearnWhoIsWhereAndEndWell) {
   const LaunchEnd end = launch(2, 1, {"table"});
   EXPECT_EQ(end.code, 0);
   EXPECT_EQ(end.failure, "");
@@ -30,7 +30,7 @@ TEST_F(Launching, ranks_learn_who_is_where_and_end_well) {
   }
 }
 
-TEST_F(Launching, lines_of_ranks_are_never_mixed) {
+TEST_F(Launching, LinesOfRanksAreNeverMixed) {
   EXPECT_EQ(launch(4, 0, {"chatter"}).code, 0);
   std::istringstream lines(output_ + error_);
   const std::regex wanted(
@@ -46,7 +46,7 @@ TEST_F(Launching, lines_of_ranks_are_never_mixed) {
   EXPECT_EQ(count, 4 * (300 + 2));
 }
 
-TEST_F(Launching, a_rank_that_fails_ends_all_and_is_named) {
+TEST_F(Launching, ARankThatFailsEndsAllAndIsNamed) {
   const LaunchEnd end = launch(3, 0, {"exit", "2", "7"});
   EXPECT_EQ(end.code, 1);
   EXPECT_THAT(end.failure,
@@ -55,11 +55,11 @@ TEST_F(Launching, a_rank_that_fails_ends_all_and_is_named) {
   EXPECT_THAT(output_, HasSubstr("ended: rank 2 on localhost"));
 }
 
-TEST_F(Launching, a_wrong_request_found_by_a_rank_stays_one) {
+TEST_F(Launching, AWrongRequestFoundByARankStaysOne) {
   EXPECT_EQ(launch(2, 0, {"exit", "1", "2"}).code, 2);
 }
 
-TEST_F(Launching, a_killed_rank_ends_all_and_is_named) {
+TEST_F(Launching, AKilledRankEndsAllAndIsNamed) {
   bool killed = false;
   should_stop_ = [&] {
     if (all_up(4) && !std::exchange(killed, true)) kill(ups_in(output_)[1].process, SIGKILL);
@@ -72,14 +72,14 @@ TEST_F(Launching, a_killed_rank_ends_all_and_is_named) {
                                                   ups_in(output_)[1].process)));
 }
 
-TEST_F(Launching, the_rank_that_others_blame_is_named) {
+TEST_F(Launching, TheRankThatOthersBlameIsNamed) {
   const LaunchEnd end = launch(3, 0, {"blame", "1"});
   EXPECT_EQ(end.code, 1);
   EXPECT_THAT(end.failure, StartsWith("rank 1 on localhost"));
   EXPECT_THAT(end.failure, HasSubstr("no longer reach"));
 }
 
-TEST_F(Launching, a_rank_that_does_not_listen_is_killed) {
+TEST_F(Launching, ARankThatDoesNotListenIsKilled) {
   bool killed = false;
   should_stop_ = [&] {
     if (all_up(3) && !std::exchange(killed, true)) kill(ups_in(output_)[2].process, SIGSEGV);
@@ -91,7 +91,7 @@ TEST_F(Launching, a_rank_that_does_not_listen_is_killed) {
   EXPECT_GE(seconds_since(start), 3) << "they get time to end by themselves";
 }
 
-TEST_F(Launching, an_interrupt_asks_all_to_end_in_good_order) {
+TEST_F(Launching, AnInterruptAsksAllToEndInGoodOrder) {
   should_stop_ = [&] { return all_up(3); };
   const LaunchEnd end = launch(2, 1, {"wait"});
   EXPECT_EQ(end.code, 1) << "rank 0's";
@@ -100,7 +100,7 @@ TEST_F(Launching, an_interrupt_asks_all_to_end_in_good_order) {
   EXPECT_THAT(output_, Not(HasSubstr("ended:"))) << "nobody was hurried";
 }
 
-TEST_F(Launching, an_interrupt_has_a_deadline) {
+TEST_F(Launching, AnInterruptHasADeadline) {
   options_.stop_timeout = std::chrono::milliseconds(200);
   should_stop_ = [&] { return all_up(2); };
   // Stopped processes cannot do as they are told.
@@ -116,34 +116,34 @@ TEST_F(Launching, an_interrupt_has_a_deadline) {
   EXPECT_THAT(end.failure, HasSubstr("did not end within 0.2 s of being asked to"));
 }
 
-TEST_F(Launching, an_interrupt_before_all_have_joined_ends_all) {
+TEST_F(Launching, AnInterruptBeforeAllHaveJoinedEndsAll) {
   should_stop_ = [] { return true; };
   const LaunchEnd end = launch(2, 0, {"absent"});
   EXPECT_EQ(end.code, 1);
   EXPECT_TRUE(end.interrupted);
 }
 
-TEST_F(Launching, a_rank_that_does_not_join_is_named) {
+TEST_F(Launching, ARankThatDoesNotJoinIsNamed) {
   options_.join_timeout = std::chrono::milliseconds(1500);
   const LaunchEnd end = launch(3, 0, {"absent"});
   EXPECT_EQ(end.code, 1);
   EXPECT_THAT(end.failure, StartsWith("rank 1 on localhost did not join within 1.5 s"));
 }
 
-TEST_F(Launching, a_rank_that_ends_before_joining_is_named) {
+TEST_F(Launching, ARankThatEndsBeforeJoiningIsNamed) {
   const LaunchEnd end = launch(2, 0, {"early"});
   EXPECT_EQ(end.code, 1);
   EXPECT_THAT(end.failure, HasSubstr("rank 1 on localhost"));
   EXPECT_THAT(end.failure, HasSubstr("exit code 3 before all ranks had joined"));
 }
 
-TEST_F(Launching, servers_end_after_the_workers) {
+TEST_F(Launching, ServersEndAfterTheWorkers) {
   const LaunchEnd end = launch(2, 2, {"workers"});
   EXPECT_EQ(end.code, 0);
   EXPECT_EQ(end.failure, "");
 }
 
-TEST_F(Launching, runs_that_may_go_on_without_a_worker) {
+TEST_F(Launching, RunsThatMayGoOnWithoutAWorker) {
   options_.tolerate_lost_workers = true;
   bool killed = false;
   should_stop_ = [&] {
@@ -156,7 +156,7 @@ TEST_F(Launching, runs_that_may_go_on_without_a_worker) {
   EXPECT_THAT(end.lost, ElementsAre(1));
 }
 
-TEST_F(Launching, no_run_goes_on_without_a_server_or_rank_0) {
+TEST_F(Launching, NoRunGoesOnWithoutAServerOrRank0) {
   options_.tolerate_lost_workers = true;
   for (const Rank lost : {0, 2}) {
     output_.clear();
@@ -171,7 +171,7 @@ TEST_F(Launching, no_run_goes_on_without_a_server_or_rank_0) {
   }
 }
 
-TEST_F(Launching, the_token_is_on_no_command_line) {
+TEST_F(Launching, TheTokenIsOnNoCommandLine) {
   std::string seen;
   should_stop_ = [&] {
     if (!all_up(2)) return false;
@@ -187,7 +187,7 @@ TEST_F(Launching, the_token_is_on_no_command_line) {
   EXPECT_FALSE(std::regex_search(seen, std::regex("[0-9a-f]{64}")));
 }
 
-TEST_F(Launching, a_program_that_is_not_there_starts_nothing) {
+TEST_F(Launching, AProgramThatIsNotThereStartsNothing) {
   options_.hosts = {this_machine(1, 2)};
   options_.placements = place(2, 0, options_.hosts);
   options_.command = {"/nowhere/syrtos"};

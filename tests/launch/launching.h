@@ -17,7 +17,7 @@
 
 #include "syrtos/base/clock.h"
 #include "syrtos/launch/launch.h"
-#include "syrtos/launch/sockets.h"
+#include "syrtos/world/socket.h"
 
 namespace syrtos::launch {
 
@@ -46,9 +46,9 @@ inline bool eventually(const std::function<bool()>& condition) {
 }
 
 inline bool port_is_open(uint16_t port) {
-  const Descriptor socket = begin_connect("127.0.0.1", port);
+  const Descriptor socket = world::begin_connect(world::resolve("127.0.0.1", port));
   pollfd event{.fd = socket.get(), .events = POLLOUT, .revents = 0};
-  return socket.valid() && poll(&event, 1, 5000) == 1 && connect_error(socket) == 0;
+  return socket.valid() && poll(&event, 1, 5000) == 1 && world::connect_error(socket.get()) == 0;
 }
 
 /// What a rank of the test program says when it is up.

@@ -15,7 +15,7 @@ struct Screen {
   }
 };
 
-TEST(Output, holds_lines_back_until_they_are_complete) {
+TEST(Output, HoldsLinesBackUntilTheyAreComplete) {
   Screen screen;
   Printer printer(screen.write(), {false, false});
   RankOutput first(printer, Stream::output, "", true);
@@ -32,7 +32,7 @@ TEST(Output, holds_lines_back_until_they_are_complete) {
   EXPECT_TRUE(screen.output.ends_with("\n[rank 1 on b] last words\n"));
 }
 
-TEST(Output, cuts_endless_lines_between_characters_and_loses_nothing) {
+TEST(Output, CutsEndlessLinesBetweenCharactersAndLosesNothing) {
   Screen screen;
   Printer printer(screen.write(), {false, false});
   RankOutput rank(printer, Stream::output, "> ", false);
@@ -54,7 +54,7 @@ TEST(Output, cuts_endless_lines_between_characters_and_loses_nothing) {
   EXPECT_EQ(joined, endless);
 }
 
-TEST(Output, shows_the_end_of_a_line_that_was_redrawn) {
+TEST(Output, ShowsTheEndOfALineThatWasRedrawn) {
   Screen screen;
   Printer printer(screen.write(), {false, false});
   RankOutput rank(printer, Stream::output, "> ", false);
@@ -62,7 +62,7 @@ TEST(Output, shows_the_end_of_a_line_that_was_redrawn) {
   EXPECT_EQ(screen.output, "> 20 %\n");
 }
 
-TEST(Output, puts_lines_above_the_bar_of_the_first_rank) {
+TEST(Output, PutsLinesAboveTheBarOfTheFirstRank) {
   Screen screen;
   {
     Printer printer(screen.write(), {true, true});

@@ -13,8 +13,8 @@
 #include "syrtos/launch/invitation.h"
 #include "syrtos/launch/launch.h"
 #include "syrtos/launch/membership.h"
-#include "syrtos/launch/sockets.h"
 #include "syrtos/launch/token.h"
+#include "syrtos/world/socket.h"
 
 namespace {
 
@@ -79,18 +79,19 @@ int run_rank(const std::vector<std::string>& words, const std::string& word) {
     for (;;) pause();
   }
   const std::string token = read_token(STDIN_FILENO, std::chrono::seconds(10));
-  const Descriptor listener = listen_at(invitation.address, 0);
+  const syrtos::world::Listener listener(invitation.address);
   JoinOptions options{.invitation = invitation,
                       .token = token,
-                      .port = port_of(listener),
+                      .port = listener.port(),
                       .timeout = std::chrono::seconds(60),
                       .input = STDIN_FILENO,
-                      .ended = [](const std::string& why) { say("ended: " + why); }};
+                      .ended = [](const std::string& why) { say("ended: " + why); },
+                      .overdue = [] { _exit(1); }};
   options.grace = words[0] == "deaf" ? std::chrono::hours(1) : std::chrono::milliseconds(200);
   const auto membership = join(options);
   membership->report(fmt::format("step {}", 10 + invitation.rank));
   if (invitation.rank == 0) membership->begun();
-  say(fmt::format("up {} {} {} {}", invitation.rank, getpid(), port_of(listener),
+  say(fmt::format("up {} {} {} {}", invitation.rank, getpid(), listener.port(),
                   invitation.scheduler_port));
   const int code = act(words, *membership, invitation.rank);
   if (code == 0) membership->leave();

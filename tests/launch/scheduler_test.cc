@@ -7,10 +7,10 @@
 #include <future>
 
 #include "syrtos/base/error.h"
+#include "syrtos/base/secret.h"
 #include "syrtos/launch/membership.h"
-#include "syrtos/launch/sockets.h"
-#include "syrtos/launch/token.h"
 #include "syrtos/launch/wait.h"
+#include "syrtos/world/socket.h"
 
 namespace syrtos::launch {
 namespace {
@@ -25,7 +25,7 @@ class SchedulerTest : public testing::Test {
  protected:
   explicit SchedulerTest(int workers = 2, int servers = 1) {
     const std::vector<Host> hosts = {this_machine(2, workers + servers)};
-    scheduler_ = std::make_unique<Scheduler>("127.0.0.1", 0, make_token(),
+    scheduler_ = std::make_unique<Scheduler>("127.0.0.1", 0, random_token(),
                                              place(workers, servers, hosts), hosts);
   }
 
@@ -83,7 +83,7 @@ class SchedulerTest : public testing::Test {
     return members;
   }
   Descriptor knock() const {
-    Descriptor socket = begin_connect("127.0.0.1", scheduler_->port());
+    Descriptor socket = world::begin_connect(world::resolve("127.0.0.1", scheduler_->port()));
     pollfd event{.fd = socket.get(), .events = POLLOUT, .revents = 0};
     poll(&event, 1, 1000);
     return socket;
@@ -93,7 +93,7 @@ class SchedulerTest : public testing::Test {
   std::unique_ptr<Scheduler> scheduler_;
 };
 
-TEST_F(SchedulerTest, tells_everyone_who_is_where) {
+TEST_F(SchedulerTest, TellsEveryoneWhoIsWhere) {
   const auto members = join_all();
   EXPECT_TRUE(scheduler_->all_joined());
   for (size_t rank = 0; rank < members.size(); ++rank) {
@@ -110,7 +110,7 @@ TEST_F(SchedulerTest, tells_everyone_who_is_where) {
   EXPECT_EQ(scheduler_->seat(1).process, getpid());
 }
 
-TEST_F(SchedulerTest, hears_what_ranks_do_and_how_they_go) {
+TEST_F(SchedulerTest, HearsWhatRanksDoAndHowTheyGo) {
   auto members = join_all();
   members[0]->report("step 1");
   members[0]->report("step 2");
@@ -126,7 +126,7 @@ TEST_F(SchedulerTest, hears_what_ranks_do_and_how_they_go) {
   EXPECT_EQ(state(2), Seat::State::joined);
 }
 
-TEST_F(SchedulerTest, asks_ranks_to_stop_and_tells_them_when_all_is_over) {
+TEST_F(SchedulerTest, AsksRanksToStopAndTellsThemWhenAllIsOver) {
   std::vector<Joined> joining;
   std::array<std::promise<std::string>, 3> reasons;
   for (const Seat& seat : scheduler_->seats()) {
@@ -149,7 +149,7 @@ TEST_F(SchedulerTest, asks_ranks_to_stop_and_tells_them_when_all_is_over) {
   for (auto& reason : reasons) EXPECT_EQ(reason.get_future().get(), "rank 1 failed");
 }
 
-TEST_F(SchedulerTest, what_is_said_right_after_the_table_is_heard) {
+TEST_F(SchedulerTest, WhatIsSaidRightAfterTheTableIsHeard) {
   std::vector<Joined> joining;
   for (const Seat& seat : scheduler_->seats()) joining.push_back(begin(options(seat.rank)));
   ASSERT_TRUE(step_until([&] { return scheduler_->all_joined(); }));
@@ -161,7 +161,7 @@ TEST_F(SchedulerTest, what_is_said_right_after_the_table_is_heard) {
   }
 }
 
-TEST_F(SchedulerTest, its_end_ends_the_ranks) {
+TEST_F(SchedulerTest, ItsEndEndsTheRanks) {
   std::promise<std::string> reason;
   JoinOptions with = options(0);
   with.ended = [&](const std::string& why) { reason.set_value(why); };
@@ -174,9 +174,9 @@ TEST_F(SchedulerTest, its_end_ends_the_ranks) {
   EXPECT_EQ(reason.get_future().get(), "the launcher is gone");
 }
 
-TEST_F(SchedulerTest, a_wrong_token_does_not_join) {
+TEST_F(SchedulerTest, AWrongTokenDoesNotJoin) {
   JoinOptions wrong = options(0);
-  wrong.token = make_token();
+  wrong.token = random_token();
   wrong.timeout = std::chrono::milliseconds(200);
   EXPECT_THAT(failure(begin(wrong)), HasSubstr("the token is not this job's"));
   EXPECT_EQ(state(0), Seat::State::expected);
@@ -185,7 +185,7 @@ TEST_F(SchedulerTest, a_wrong_token_does_not_join) {
   EXPECT_TRUE(scheduler_->all_joined());
 }
 
-TEST_F(SchedulerTest, a_rank_joins_once_and_must_exist) {
+TEST_F(SchedulerTest, ARankJoinsOnceAndMustExist) {
   Joined first = begin(options(0));
   ASSERT_TRUE(step_until([&] { return state(0) == Seat::State::joined; }));
   EXPECT_THAT(failure(begin(options(0))), HasSubstr("rank 0 on localhost has joined already"));
@@ -195,7 +195,7 @@ TEST_F(SchedulerTest, a_rank_joins_once_and_must_exist) {
   EXPECT_TRUE(step_until_ready(first) && step_until_ready(second) && step_until_ready(third));
 }
 
-TEST_F(SchedulerTest, waiting_ranks_have_a_deadline_and_hear_of_the_end) {
+TEST_F(SchedulerTest, WaitingRanksHaveADeadlineAndHearOfTheEnd) {
   JoinOptions hasty = options(0);
   hasty.timeout = std::chrono::milliseconds(100);
   EXPECT_THAT(failure(begin(hasty)), HasSubstr("waited"));
@@ -205,17 +205,17 @@ TEST_F(SchedulerTest, waiting_ranks_have_a_deadline_and_hear_of_the_end) {
   EXPECT_THAT(failure(std::move(waiting)), HasSubstr("rank 2 on localhost did not join"));
 }
 
-TEST_F(SchedulerTest, what_was_overheard_cannot_be_said_again) {
+TEST_F(SchedulerTest, WhatWasOverheardCannotBeSaidAgain) {
   // A false scheduler hears a rank's request to join, and somebody says it to the true one.
-  const Descriptor listener = listen_at("127.0.0.1", 0);
+  const world::Listener listener("127.0.0.1");
   JoinOptions led_astray = options(0);
-  led_astray.invitation.scheduler_port = port_of(listener);
+  led_astray.invitation.scheduler_port = listener.port();
   led_astray.timeout = std::chrono::milliseconds(500);
   Joined joining = begin(led_astray);
-  pollfd event{.fd = listener.get(), .events = POLLIN, .revents = 0};
+  pollfd event{.fd = listener.descriptor(), .events = POLLIN, .revents = 0};
   ASSERT_EQ(poll(&event, 1, 10000), 1);
-  const Descriptor rank(accept4(listener.get(), nullptr, nullptr, 0));
-  const std::string greeting = "syrtos 1 " + make_token() + "\n";
+  const Descriptor rank(accept4(listener.descriptor(), nullptr, nullptr, 0));
+  const std::string greeting = "syrtos 1 " + random_token() + "\n";
   ASSERT_EQ(send(rank.get(), greeting.data(), greeting.size(), 0),
             static_cast<ssize_t>(greeting.size()));
   std::string heard;
@@ -233,7 +233,7 @@ TEST_F(SchedulerTest, what_was_overheard_cannot_be_said_again) {
   EXPECT_THAT(failure(std::move(joining)), HasSubstr("rank 0"));
 }
 
-TEST_F(SchedulerTest, strangers_do_not_disturb) {
+TEST_F(SchedulerTest, StrangersDoNotDisturb) {
   std::vector<Descriptor> silent;
   silent.reserve(800);
   for (int i = 0; i < 400; ++i) silent.push_back(knock());
@@ -254,25 +254,25 @@ TEST_F(SchedulerTest, strangers_do_not_disturb) {
   for (Rank rank = 0; rank < 3; ++rank) EXPECT_EQ(state(rank), Seat::State::joined);
 }
 
-TEST(Scheduler, refuses_a_port_that_is_in_use) {
-  const Descriptor taken = listen_at("127.0.0.1", 0);
+TEST(Scheduler, RefusesAPortThatIsInUse) {
+  const world::Listener taken("127.0.0.1");
   const std::vector<Host> hosts = {this_machine(1, 1)};
   try {
-    const Scheduler scheduler("127.0.0.1", port_of(taken), make_token(), place(1, 0, hosts), hosts);
+    const Scheduler scheduler("127.0.0.1", taken.port(), random_token(), place(1, 0, hosts), hosts);
     FAIL() << "was accepted";
   } catch (const RequestError& error) {
     EXPECT_THAT(error.what(), HasSubstr("is in use"));
   }
 }
 
-TEST(Join, says_that_nobody_listens) {
+TEST(Join, SaysThatNobodyListens) {
   JoinOptions options;
   options.invitation.scheduler_address = "127.0.0.1";
   {
-    const Descriptor gone = listen_at("127.0.0.1", 0);
-    options.invitation.scheduler_port = port_of(gone);
+    const world::Listener gone("127.0.0.1");
+    options.invitation.scheduler_port = gone.port();
   }
-  options.token = make_token();
+  options.token = random_token();
   options.timeout = std::chrono::milliseconds(100);
   try {
     join(options);

@@ -37,8 +37,8 @@ class Ssh : public Launching {
       ASSERT_TRUE(run({"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path(key)}));
     }
     {
-      const Descriptor free = listen_at("127.0.0.1", 0);
-      port_ = port_of(free);
+      const world::Listener free("127.0.0.1");
+      port_ = free.port();
     }
     write("sshd_config",
           fmt::format("Port {}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\n"
@@ -92,7 +92,7 @@ class Ssh : public Launching {
   RemoteShell shell_;
 };
 
-TEST_F(Ssh, hosts_with_another_program_are_refused) {
+TEST_F(Ssh, HostsWithAnotherProgramAreRefused) {
   // This is launch_test, that one launch_rank.
   EXPECT_THAT(refusal({"a"}, shell_), AllOf(StartsWith("host a has another "),
                                             HasSubstr("expected version " SYRTOS_VERSION)));
@@ -101,7 +101,7 @@ TEST_F(Ssh, hosts_with_another_program_are_refused) {
   EXPECT_THAT(refusal({"b"}, shell_, path("talks")), HasSubstr("did not say which version"));
 }
 
-TEST_F(Ssh, hosts_that_cannot_run_the_program_are_all_named) {
+TEST_F(Ssh, HostsThatCannotRunTheProgramAreAllNamed) {
   const std::string all = refusal({"a", "stranger", "away"}, shell_, "/nowhere/syrtos");
   EXPECT_THAT(all, HasSubstr("host a has no program /nowhere/syrtos"));
   EXPECT_THAT(all, HasSubstr("host stranger cannot be reached by 'ssh"));
@@ -112,7 +112,7 @@ TEST_F(Ssh, hosts_that_cannot_run_the_program_are_all_named) {
   EXPECT_THAT(refusal({"a"}, elsewhere), HasSubstr("host a has no directory /nowhere"));
 }
 
-TEST_F(Ssh, hosts_tell_their_cores) {
+TEST_F(Ssh, HostsTellTheirCores) {
   // The same program asks and answers.
   std::string output;
   Process asking({SYRTOS_RANK_PROGRAM, "check", shell_.command, "a", "b"});
@@ -125,7 +125,7 @@ TEST_F(Ssh, hosts_tell_their_cores) {
   EXPECT_EQ(output, "a 3\nb 3\n");
 }
 
-TEST_F(Ssh, ranks_on_two_hosts_meet_and_end_well) {
+TEST_F(Ssh, RanksOnTwoHostsMeetAndEndWell) {
   options_.hosts = hosts({"a", "b"});
   options_.remote = shell_;
   const LaunchEnd end = launch(3, 1, {"table"});
@@ -135,7 +135,7 @@ TEST_F(Ssh, ranks_on_two_hosts_meet_and_end_well) {
   EXPECT_THAT("\n" + output_, HasSubstr("\nup 0 ")) << "rank 0's output is passed on as it is";
 }
 
-TEST_F(Ssh, a_killed_rank_is_named_with_its_host_and_signal) {
+TEST_F(Ssh, AKilledRankIsNamedWithItsHostAndSignal) {
   options_.hosts = hosts({"a", "b"});
   options_.remote = shell_;
   bool killed = false;
@@ -150,7 +150,7 @@ TEST_F(Ssh, a_killed_rank_is_named_with_its_host_and_signal) {
                                                   ups_in(output_)[2].process)));
 }
 
-TEST_F(Ssh, the_end_of_a_connection_ends_all) {
+TEST_F(Ssh, TheEndOfAConnectionEndsAll) {
   options_.hosts = hosts({"a", "b"});
   options_.remote = shell_;
   bool killed = false;
@@ -169,7 +169,7 @@ TEST_F(Ssh, the_end_of_a_connection_ends_all) {
   EXPECT_THAT(end.failure, StartsWith("rank 2 on b"));
 }
 
-TEST_F(Ssh, a_killed_launcher_leaves_nothing_on_other_hosts) {
+TEST_F(Ssh, AKilledLauncherLeavesNothingOnOtherHosts) {
   const std::string mark = unique_word();
   Process launcher(
       {SYRTOS_RANK_PROGRAM, "launcher", "3", "ssh -F " + path("config"), "wait", mark});

@@ -17,24 +17,34 @@
 #include "syrtos/optim/optimizer.h"
 #include "syrtos/nn/zoo/zoo.h"
 #include "syrtos/train/compiled_network.h"
+#include "tests/step/allocations.h"
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
-namespace {
+namespace syrtos::allocations {
 
 std::atomic<bool> counting{false};
 std::atomic<int> ours{0};
 std::atomic<int> libraries{0};
 
+}  // namespace syrtos::allocations
+
+namespace {
+
+using syrtos::allocations::counting;
+using syrtos::allocations::libraries;
+using syrtos::allocations::ours;
+
 void count(const void* caller) {
-  if (!counting) return;
-  counting = false;  // dladdr itself may allocate
+  static thread_local bool looking = false;  // dladdr itself may allocate
+  if (!counting || looking) return;
+  looking = true;
   Dl_info info{};
   const bool known = dladdr(caller, &info) != 0 && info.dli_fname != nullptr;
   const bool library = known && (std::strstr(info.dli_fname, "libdnnl") != nullptr ||
                                  std::strstr(info.dli_fname, "libgomp") != nullptr);
   ++(library ? libraries : ours);
-  counting = true;
+  looking = false;
 }
 
 }  // namespace
@@ -66,6 +76,10 @@ void operator delete[](void* memory, size_t /*bytes*/) noexcept { __libc_free(me
 
 namespace syrtos {
 namespace {
+
+using allocations::counting;
+using allocations::libraries;
+using allocations::ours;
 
 struct Case {
   const char* network;

@@ -74,10 +74,10 @@ TEST_P(Stages, RunOneAfterTheOtherGiveTheSameBitsAsTheWhole) {
       for (size_t i = 0; i < parameters.slots().size(); ++i) {
         if (pairs[i] != bucket) continue;
         const graph::ParameterSlot& slot = parameters.slots()[i];
-        EXPECT_EQ(std::memcmp(whole.data() + slot.offset,
-                              parameters.gradients().data() + slot.offset,
-                              slot.elements * sizeof(float)),
-                  0)
+        EXPECT_EQ(
+            std::memcmp(whole.data() + slot.offset, parameters.gradients().data() + slot.offset,
+                        slot.elements * sizeof(float)),
+            0)
             << slot.name;
       }
     }

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -157,6 +158,42 @@ inline Task<> land_in_every_way(World& world) {
     EXPECT_EQ(sum, expected);
     co_await world.recv(0, test_tag(2), {sum.data(), 2 * sum.size(), Landing::widen});
     EXPECT_EQ(sum, std::vector<float>(1001, 2.0F));
+  }
+}
+
+/// Of so many elements that they come in several pieces.
+template <typename T>
+Task<> reduce_elements(World& world, Element element, Reduction reduction, uint32_t round) {
+  constexpr size_t kElements = 200'001;
+  const auto value_of = [](int rank, size_t i) {
+    return static_cast<T>(static_cast<int>((i * 7 + static_cast<size_t>(rank) * 3) % 11) - 5);
+  };
+  std::vector<T> values(kElements);
+  for (size_t i = 0; i < kElements; ++i) values[i] = value_of(world.rank(), i);
+  if (world.rank() == 0) {
+    co_await world.send(1, test_tag(0, round), source_of(values));
+  } else {
+    const Target target = target_of(values, Landing::reduce(element, reduction));
+    co_await world.recv(0, test_tag(0, round), target);
+    size_t wrong = 0;
+    for (size_t i = 0; i < kElements; ++i) {
+      const T a = value_of(0, i);
+      const T b = value_of(1, i);
+      const T right = reduction == Reduction::sum   ? a + b
+                      : reduction == Reduction::min ? std::min(a, b)
+                                                    : std::max(a, b);
+      wrong += values[i] == right ? 0 : 1;
+    }
+    EXPECT_EQ(wrong, 0U) << to_string(element) << " " << to_string(reduction);
+  }
+}
+
+inline Task<> reduce_in_every_way(World& world) {
+  uint32_t round = 0;
+  for (const Reduction reduction : {Reduction::sum, Reduction::min, Reduction::max}) {
+    co_await reduce_elements<float>(world, Element::f32, reduction, round++);
+    co_await reduce_elements<double>(world, Element::f64, reduction, round++);
+    co_await reduce_elements<int64_t>(world, Element::i64, reduction, round++);
   }
 }
 

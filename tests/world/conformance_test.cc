@@ -30,6 +30,10 @@ TEST_P(WorldConformance, MessagesAreStoredAddedAndWidenedAsTheyLand) {
   run_well(2, land_in_every_way);
 }
 
+TEST_P(WorldConformance, EveryElementIsReducedInEveryWayAsItLands) {
+  run_well(2, reduce_in_every_way);
+}
+
 TEST_P(WorldConformance, AnotherSizeThanExpectedIsNamed) {
   if (!GetParam().survives_losses) GTEST_SKIP() << "MPI ends every rank when one fails";
   const auto errors = run(2, send_other_size);

@@ -52,7 +52,7 @@ class RawRank {
     TcpOptions mine = options;
     mine.rank = 1;
     auto handshake = tcp::Handshake::connecting(
-        mine, 0, 0, tcp::begin_connect(tcp::resolve("127.0.0.1", options.members[0].port)), 0);
+        mine, 0, 0, begin_connect(resolve("127.0.0.1", options.members[0].port)), 0);
     EXPECT_EQ(shake_hands(handshake), tcp::Handshake::State::done) << handshake.why();
     socket_ = handshake.take();
   }

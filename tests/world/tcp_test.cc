@@ -52,7 +52,7 @@ std::string failure_to_meet(TcpOptions options, Listener listener) {
   return "";
 }
 
-TEST(TcpMeeting, RanksThatDoNotComeAreNamed) {
+TEST(TcpRendezvous, RanksThatDoNotComeAreNamed) {
   Listener listener("127.0.0.1");
   TcpOptions options = two_ranks(listener);
   options.members.push_back({"c", "127.0.0.1", 1});
@@ -67,7 +67,7 @@ TEST(TcpMeeting, RanksThatDoNotComeAreNamed) {
   EXPECT_THAT(from_1, HasSubstr("Connection refused"));
 }
 
-TEST(TcpMeeting, ARankWithAnotherTokenIsRefused) {
+TEST(TcpRendezvous, ARankWithAnotherTokenIsRefused) {
   Listener listener("127.0.0.1");
   TcpOptions options = two_ranks(listener);
   options.connect_timeout = 2;
@@ -79,14 +79,14 @@ TEST(TcpMeeting, ARankWithAnotherTokenIsRefused) {
   EXPECT_THAT(first.get(), HasSubstr("rank 1 on b"));
 }
 
-TEST(TcpMeeting, StrangersDoNotDisturb) {
+TEST(TcpRendezvous, StrangersDoNotDisturb) {
   Listener listener("127.0.0.1");
   Listener second("127.0.0.1");
   TcpOptions options = two_ranks(listener);
   options.members[1].port = second.port();
-  const tcp::Endpoint door = tcp::resolve("127.0.0.1", listener.port());
+  const Endpoint door = resolve("127.0.0.1", listener.port());
   std::vector<Descriptor> strangers;
-  for (int i = 0; i < 300; ++i) strangers.push_back(tcp::begin_connect(door));
+  for (int i = 0; i < 300; ++i) strangers.push_back(begin_connect(door));
   const std::string garbage(100'000, 'x');
   for (size_t i = 0; i < 20; ++i) {  // the others say nothing
     pollfd polled{strangers[i].get(), POLLOUT, 0};
@@ -104,13 +104,13 @@ TEST(TcpMeeting, StrangersDoNotDisturb) {
   first.get();
 }
 
-TEST(TcpMeeting, NobodyCanComeLater) {
+TEST(TcpRendezvous, NobodyCanComeLater) {
   Listener listener("127.0.0.1");
   TcpOptions options = two_ranks(listener);
   options.members.pop_back();
   const TcpWorld world(options, std::move(listener));
   auto late = tcp::Handshake::connecting(
-      options, 0, 0, tcp::begin_connect(tcp::resolve("127.0.0.1", options.members[0].port)), 0);
+      options, 0, 0, begin_connect(resolve("127.0.0.1", options.members[0].port)), 0);
   EXPECT_EQ(shake_hands(late), tcp::Handshake::State::failed);
   EXPECT_EQ(late.why(), "Connection refused");
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <thread>
 
+#include "syrtos/base/secret.h"
 #include "syrtos/cli/command.h"
 #include "syrtos/report/live_page.h"
 
@@ -20,7 +21,7 @@ struct Options {
 int run_watch(Options options, const Context& context) {
   options.page.run = options.run;
   if (options.page.address != report::LiveOptions().address && options.page.token.empty()) {
-    options.page.token = report::make_page_token();
+    options.page.token = random_token();
   }
   report::LivePage page(options.page);
   fmt::print("{}: {}\nCtrl-C ends it.\n", options.run, page.url());

@@ -43,13 +43,4 @@ Algorithm parse_algorithm(std::string_view name) {
       name);
 }
 
-const char* to_string(Wire wire) { return wire == Wire::f32 ? "f32" : "bf16"; }
-
-Wire parse_wire(std::string_view name) {
-  for (const Wire wire : {Wire::f32, Wire::bf16}) {
-    if (name == to_string(wire)) return wire;
-  }
-  fail_request("unknown wire format '{}': expected f32 or bf16", name);
-}
-
 }  // namespace syrtos::collective

@@ -47,14 +47,4 @@ void round_to_bf16(const float* from, uint16_t* to, size_t count) {
 
 void round_as_bf16(float* values, size_t count) { kernels().round_in_place(values, count); }
 
-Scratch::Lease Scratch::borrow(Scratch* scratch, size_t bytes) {
-  std::vector<std::byte> memory;
-  if (scratch != nullptr && !scratch->free_.empty()) {
-    memory = std::move(scratch->free_.back());
-    scratch->free_.pop_back();
-  }
-  if (memory.size() < bytes) memory.resize(bytes);
-  return {scratch, std::move(memory)};
-}
-
 }  // namespace syrtos::collective

@@ -83,7 +83,7 @@ world::Task<std::vector<Bytes>> all_gather_bytes(world::World& world, const Grou
     const Range own = Split(sizes).chunk(member);
     std::copy(mine.begin(), mine.end(), all.begin() + static_cast<std::ptrdiff_t>(own.first));
     const Cargo cargo{.data = all.data(), .tag = tag};
-    co_await run_plan(world, group, plan_all_gather(member, sizes), cargo);
+    co_await run_rounds(world, group, all_gather_rounds(member, sizes), cargo);
   }
   co_return parted(all, sizes);
 }

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "syrtos/collective/run.h"
-#include "syrtos/world/started.h"
+#include "syrtos/collective/bf16.h"
 
 namespace syrtos::collective {
 
@@ -22,30 +21,36 @@ int member_of(const world::World& world, const Group& group) {
   return member;
 }
 
-Cargo cargo_of(Floats values, const Exchange& exchange) {
+size_t bytes_on_wire(const ReduceOptions& options, Element element) {
+  return options.as_bf16 ? world::bytes_of(Element::bf16) : world::bytes_of(element);
+}
+
+Cargo cargo_of(const Values& values, const ReduceOptions& options) {
+  SYRTOS_CHECK(!options.as_bf16 || values.element == Element::f32, "{} as bf16",
+               world::to_string(values.element));
   return {.data = values.data,
-          .element_bytes = sizeof(float),
-          .wire = exchange.wire,
-          .tag = exchange.tag,
-          .priority = exchange.priority,
-          .scratch = exchange.scratch};
+          .element_bytes = world::bytes_of(values.element),
+          .as_bf16 = options.as_bf16,
+          .reduce = world::Landing::reduce(values.element, options.reduction),
+          .tag = options.tag,
+          .priority = options.priority};
 }
 
-/// Of reduce-scatter and all-gather alone: as few bytes as the ring in fewer rounds.
-Algorithm half_of(const Exchange& exchange) {
-  return exchange.algorithm == Algorithm::automatic ? Algorithm::halving_doubling
-                                                    : exchange.algorithm;
+/// Reduce-scatter and all-gather alone send as few bytes this way as by ring, in fewer rounds.
+Algorithm half_of(const ReduceOptions& options) {
+  return options.algorithm == Algorithm::automatic ? Algorithm::halving_doubling
+                                                   : options.algorithm;
 }
 
-void check_native(const world::World& world, const Group& group, const Exchange& exchange) {
+void check_native(const world::World& world, const Group& group, const Values& values,
+                  const ReduceOptions& options) {
   if (!world.has_all_reduce()) {
     fail_request(
         "this world has no all-reduce of its own, which mpi asks for: choose auto, ring, "
         "halving-doubling, doubling, tree or hierarchical, or run under mpirun");
   }
-  if (exchange.wire != Wire::f32) {
-    fail_request("MPI's own all-reduce sends f32, not {}: choose another all-reduce for it",
-                 to_string(exchange.wire));
+  if (options.as_bf16 || values.element == Element::bf16) {
+    fail_request("MPI's own all-reduce does not send bf16: choose another all-reduce for it");
   }
   if (group.size() != world.size()) {
     fail_request("MPI's own all-reduce is for all {} ranks, not for {}: choose another one",
@@ -54,100 +59,114 @@ void check_native(const world::World& world, const Group& group, const Exchange&
 }
 
 /// Each slice is an all-reduce of its own.
-Floats slice(Floats values, int slices, int index) {
+Values slice(const Values& values, int slices, int index) {
   const Range range = chunk_of(values.count, slices, index);
-  return {values.data == nullptr ? nullptr : values.data + range.first, range.count};
+  auto* data = static_cast<std::byte*>(values.data);
+  if (data != nullptr) data += range.first * world::bytes_of(values.element);
+  return {data, range.count, values.element};
 }
 
 }  // namespace
 
-Algorithm algorithm_of(const Exchange& exchange, const Group& group, size_t elements) {
-  if (exchange.algorithm != Algorithm::automatic) return exchange.algorithm;
-  return choose(group.size(), group.hosts(), elements * bytes_of(exchange.wire), exchange.link,
-                exchange.within);
+int slices_for(size_t bytes, int members) {
+  return bytes / static_cast<size_t>(std::max(1, members)) >= kSliceBytes ? 2 : 1;
 }
 
-int slices_of(const Exchange& exchange, const Group& group, size_t elements) {
-  if (exchange.slices > kMaxSlices) {
-    fail_request("an all-reduce in {} slices: at most {} cross beside each other", exchange.slices,
+Algorithm algorithm_of(const ReduceOptions& options, const Group& group, size_t elements,
+                       Element element) {
+  if (options.algorithm != Algorithm::automatic) return options.algorithm;
+  return choose(group.size(), group.hosts(), elements * bytes_on_wire(options, element),
+                options.link, options.within);
+}
+
+int slices_of(const ReduceOptions& options, const Group& group, size_t elements, Element element) {
+  if (options.slices > kMaxSlices) {
+    fail_request("an all-reduce in {} slices: at most {} cross beside each other", options.slices,
                  kMaxSlices);
   }
-  if (exchange.slices > 0) return exchange.slices;
-  const size_t message =
-      elements * bytes_of(exchange.wire) / static_cast<size_t>(std::max(1, group.size()));
-  return message >= kSliceBytes ? 2 : 1;
+  if (options.slices > 0) return options.slices;
+  return slices_for(elements * bytes_on_wire(options, element), group.size());
 }
 
-Cost cost_of(const Exchange& exchange, int member, const Group& group, size_t elements) {
-  const Algorithm algorithm = algorithm_of(exchange, group, elements);
-  const int slices = slices_of(exchange, group, elements);
+Cost cost_of(const ReduceOptions& options, int member, const Group& group, size_t elements,
+             Element element) {
+  const Algorithm algorithm = algorithm_of(options, group, elements, element);
+  const int slices = slices_of(options, group, elements, element);
   Cost cost;
   for (int s = 0; s < slices; ++s) {
     cost += cost_all_reduce(algorithm, member, group, chunk_of(elements, slices, s).count,
-                            bytes_of(exchange.wire));
+                            bytes_on_wire(options, element));
   }
   return cost;
 }
 
-world::Task<> all_reduce(world::World& world, const Group& group, Floats values,
-                         Exchange exchange) {
+PreparedAllReduce::PreparedAllReduce(world::World& world, const Group& group, const Values& values,
+                                     const ReduceOptions& options)
+    : world_(world),
+      values_(values),
+      reduction_(options.reduction),
+      native_(algorithm_of(options, group, values.count, values.element) == Algorithm::native),
+      runner_(world, group) {
+  if (native_) {
+    check_native(world, group, values, options);
+    return;
+  }
   const int member = member_of(world, group);
-  const Algorithm algorithm = algorithm_of(exchange, group, values.count);
-  if (algorithm == Algorithm::native) {
-    check_native(world, group, exchange);
-    co_await world.all_reduce(values.data, values.count);
-    co_return;
-  }
-  const int slices = slices_of(exchange, group, values.count);
-  if (slices == 1) {
-    co_await run_plan(world, group, plan_all_reduce(algorithm, member, group, values.count),
-                      cargo_of(values, exchange));
-    co_return;
-  }
-  std::vector<world::Started> running;
+  const Algorithm algorithm = algorithm_of(options, group, values.count, values.element);
+  const int slices = slices_of(options, group, values.count, values.element);
   for (int s = 0; s < slices; ++s) {
-    const Floats part = slice(values, slices, s);
-    Cargo cargo = cargo_of(part, exchange);
-    cargo.tag.part = static_cast<uint8_t>(exchange.tag.part + s);
-    running.emplace_back(
-        world,
-        run_plan(world, group, plan_all_reduce(algorithm, member, group, part.count), cargo));
+    const Values part = slice(values, slices, s);
+    Cargo cargo = cargo_of(part, options);
+    cargo.tag.part = static_cast<uint8_t>(options.tag.part + s);
+    runner_.add(all_reduce_rounds(algorithm, member, group, part.count), cargo);
   }
-  co_await world::join_all(world, running);
 }
 
-world::Task<> reduce_scatter(world::World& world, const Group& group, Floats values,
-                             Exchange exchange) {
+world::Task<> PreparedAllReduce::run_native() {
+  co_await world_.all_reduce(values_.data, values_.count, values_.element, reduction_);
+}
+
+world::Task<> all_reduce(world::World& world, const Group& group, Values values,
+                         ReduceOptions options) {
+  PreparedAllReduce once(world, group, values, options);
+  co_await once.run(options.tag.round);
+}
+
+world::Task<> reduce_scatter(world::World& world, const Group& group, Values values,
+                             ReduceOptions options) {
   const int member = member_of(world, group);
-  return run_plan(world, group, plan_reduce_scatter(half_of(exchange), member, group, values.count),
-                  cargo_of(values, exchange));
+  return run_rounds(world, group,
+                    reduce_scatter_rounds(half_of(options), member, group, values.count),
+                    cargo_of(values, options));
 }
 
-world::Task<> all_gather(world::World& world, const Group& group, Floats values,
-                         Exchange exchange) {
+world::Task<> all_gather(world::World& world, const Group& group, Values values,
+                         ReduceOptions options) {
   const int member = member_of(world, group);
   const Range mine = chunk_of(values.count, group.size(), member);
-  if (exchange.wire == Wire::bf16 && values.data != nullptr && group.size() > 1) {
-    round_as_bf16(values.data + mine.first, mine.count);
+  if (options.as_bf16 && values.data != nullptr && group.size() > 1) {
+    round_as_bf16(static_cast<float*>(values.data) + mine.first, mine.count);
   }
-  co_await run_plan(world, group, plan_all_gather(half_of(exchange), member, group, values.count),
-                    cargo_of(values, exchange));
+  co_await run_rounds(world, group,
+                      all_gather_rounds(half_of(options), member, group, values.count),
+                      cargo_of(values, options));
 }
 
-world::Task<> reduce(world::World& world, const Group& group, Floats values, int root,
-                     Exchange exchange) {
+world::Task<> reduce(world::World& world, const Group& group, Values values, int root,
+                     ReduceOptions options) {
   const int member = member_of(world, group);
-  return run_plan(world, group, plan_reduce(member, group.size(), root, values.count),
-                  cargo_of(values, exchange));
+  return run_rounds(world, group, reduce_rounds(member, group.size(), root, values.count),
+                    cargo_of(values, options));
 }
 
 world::Task<> broadcast(world::World& world, const Group& group, void* data, size_t bytes, int root,
                         world::Tag tag, int priority) {
   const bool chain = bytes >= kChainBytes && group.size() > 2;
   const int pieces = chain ? static_cast<int>((bytes + kPieceBytes - 1) / kPieceBytes) : 1;
-  Plan plan = plan_broadcast(chain ? Algorithm::ring : Algorithm::tree, member_of(world, group),
-                             group.size(), root, bytes, pieces);
-  return run_plan(world, group, std::move(plan), {.data = data, .tag = tag, .priority = priority});
+  Rounds rounds = broadcast_rounds(chain ? Algorithm::ring : Algorithm::tree,
+                                   member_of(world, group), group.size(), root, bytes, pieces);
+  return run_rounds(world, group, std::move(rounds),
+                    {.data = data, .tag = tag, .priority = priority});
 }
 
 world::Task<> gather(world::World& world, const Group& group, const void* mine, void* all,
@@ -164,11 +183,12 @@ world::Task<> gather(world::World& world, const Group& group, const void* mine, 
     if (all != nullptr && bytes > 0) std::memcpy(static_cast<std::byte*>(all) + first, mine, bytes);
   }
   const Cargo cargo{.data = data, .tag = tag, .priority = priority};
-  co_await run_plan(world, group, plan_gather(member, root, sizes), cargo);
+  co_await run_rounds(world, group, gather_rounds(member, root, sizes), cargo);
 }
 
 world::Task<> barrier(world::World& world, const Group& group, world::Tag tag) {
-  return run_plan(world, group, plan_barrier(member_of(world, group), group.size()), {.tag = tag});
+  return run_rounds(world, group, barrier_rounds(member_of(world, group), group.size()),
+                    {.tag = tag});
 }
 
 }  // namespace syrtos::collective

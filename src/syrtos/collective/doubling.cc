@@ -8,8 +8,8 @@
 // distance d = 1, 2, 4 ... the partner of v is v xor d, so after each round twice as many members
 // have the sum of their block.
 //
-// p is the largest power of two that is at most n. The members from p on have no partner: first each
-// of them sends to v-p, who adds it; then the first p swap; then v-p sends the sum back.
+// p is the largest power of two that is at most n. The members from p on have no partner: first
+// each of them sends to v-p, who adds it; then the first p swap; then v-p sends the sum back.
 //
 //   rounds    log2 p, and 2 more if n is no power of two: about half of what any other one needs
 //   messages  one in each round from each of the first p; one from each of the others
@@ -29,27 +29,27 @@ int power_below(int members) {
 
 }  // namespace
 
-Plan doubling_all_reduce(int member, int members, size_t elements) {
+Rounds doubling_all_reduce(int member, int members, size_t elements) {
   const Range whole{0, elements};
   const int p = power_below(members);
   const int folded = members - p;  // so many have no partner
-  Plan plan;
+  Rounds rounds;
   if (folded > 0) {
-    Round& round = plan.add_round();
+    Round& round = rounds.emplace_back();
     if (member >= p) round.send(member - p, whole);
     if (member < folded) round.reduce(member + p, whole);
   }
   for (int d = 1; d < p; d *= 2) {
-    Round& round = plan.add_round();
+    Round& round = rounds.emplace_back();
     if (member < p) round.swap(member ^ d, whole);
   }
-  if (member < p) plan.rounds.back().settled = whole;
+  if (member < p) rounds.back().settled = whole;
   if (folded > 0) {
-    Round& round = plan.add_round();
+    Round& round = rounds.emplace_back();
     if (member >= p) round.receive(member - p, whole);
     if (member < folded) round.send(member + p, whole);
   }
-  return plan;
+  return rounds;
 }
 
 Cost doubling_all_reduce_cost(int member, int members, size_t elements) {

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "syrtos/collective/plan.h"
+#include "syrtos/collective/rounds.h"
 
 namespace syrtos::collective {
 
-Plan doubling_all_reduce(int member, int members, size_t elements);
+Rounds doubling_all_reduce(int member, int members, size_t elements);
 /// Counts elements as bytes.
 Cost doubling_all_reduce_cost(int member, int members, size_t elements);
 

@@ -53,8 +53,7 @@ bool Flight::landed() {
 
 // Each message that ends resumes the coroutine, which then looks at all of them. Those that ended
 // meanwhile are in the list of whoever can go on, and leave it when they are destroyed.
-bool Flight::await_suspend(std::coroutine_handle<> handle) {
-  if (started_) return true;
+bool Flight::start(std::coroutine_handle<> handle) {
   started_ = true;
   bool any_done = false;
   for (size_t i = 0; i < count_; ++i) {

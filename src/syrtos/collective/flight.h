@@ -26,8 +26,12 @@ class Flight {
   /// Throws what a message threw.
   bool landed();
 
+  /// Starts all messages; each that does not end at once resumes the coroutine when it ends. False:
+  /// some have ended. Awaiting it does the same.
+  bool start(std::coroutine_handle<> handle);
+
   bool await_ready() const { return false; }
-  bool await_suspend(std::coroutine_handle<> handle);
+  bool await_suspend(std::coroutine_handle<> handle) { return started_ || start(handle); }
   void await_resume() const {}
 
  private:

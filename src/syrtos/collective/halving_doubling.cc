@@ -83,32 +83,32 @@ std::vector<Step> steps_of(int n) {
 
 }  // namespace
 
-void add_halving(Plan& plan, const Circle& circle, int position, const Split& split) {
+void add_halving(Rounds& rounds, const Circle& circle, int position, const Split& split) {
   const int n = static_cast<int>(circle.size());
   const auto member = [&](int at) { return circle[static_cast<size_t>(at % n)]; };
   if (is_power_of_two(n)) {
     for (int d = n / 2; d >= 1; d /= 2) {
       const int partner = position ^ d;
-      Round& round = plan.add_round();
+      Round& round = rounds.emplace_back();
       round.send(member(partner), block_of(split, partner, d));
       round.reduce(member(partner), block_of(split, position, d));
     }
     return;
   }
   for (const auto& [s, t] : steps_of(n)) {
-    Round& round = plan.add_round();
+    Round& round = rounds.emplace_back();
     add(round, Transfer::Kind::send, member(position + t), Arc(split, n, position + t, s - t));
     add(round, Transfer::Kind::reduce, member(position + n - t), Arc(split, n, position, s - t));
   }
 }
 
-void add_doubling(Plan& plan, const Circle& circle, int position, const Split& split) {
+void add_doubling(Rounds& rounds, const Circle& circle, int position, const Split& split) {
   const int n = static_cast<int>(circle.size());
   const auto member = [&](int at) { return circle[static_cast<size_t>(at % n)]; };
   if (is_power_of_two(n)) {
     for (int d = 1; d < n; d *= 2) {
       const int partner = position ^ d;
-      Round& round = plan.add_round();
+      Round& round = rounds.emplace_back();
       round.send(member(partner), block_of(split, position, d));
       round.receive(member(partner), block_of(split, partner, d));
     }
@@ -117,21 +117,21 @@ void add_doubling(Plan& plan, const Circle& circle, int position, const Split& s
   const std::vector<Step> steps = steps_of(n);
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     const auto [s, t] = *step;
-    Round& round = plan.add_round();
+    Round& round = rounds.emplace_back();
     add(round, Transfer::Kind::send, member(position + n - t), Arc(split, n, position, s - t));
     add(round, Transfer::Kind::receive, member(position + t), Arc(split, n, position + t, s - t));
   }
 }
 
-Plan halving_doubling_all_reduce(int member, int members, size_t elements) {
+Rounds halving_doubling_all_reduce(int member, int members, size_t elements) {
   Circle circle(static_cast<size_t>(members));
   std::iota(circle.begin(), circle.end(), 0);
   const Split split({0, elements}, members);
-  Plan plan;
-  add_halving(plan, circle, member, split);
-  plan.rounds.back().settled = split.chunk(member);
-  add_doubling(plan, circle, member, split);
-  return plan;
+  Rounds rounds;
+  add_halving(rounds, circle, member, split);
+  rounds.back().settled = split.chunk(member);
+  add_doubling(rounds, circle, member, split);
+  return rounds;
 }
 
 Cost halving_cost(int members, int position, const Split& split) {

@@ -4,9 +4,9 @@
 
 namespace syrtos::collective {
 
-void add_halving(Plan& plan, const Circle& circle, int position, const Split& split);
-void add_doubling(Plan& plan, const Circle& circle, int position, const Split& split);
-Plan halving_doubling_all_reduce(int member, int members, size_t elements);
+void add_halving(Rounds& rounds, const Circle& circle, int position, const Split& split);
+void add_doubling(Rounds& rounds, const Circle& circle, int position, const Split& split);
+Rounds halving_doubling_all_reduce(int member, int members, size_t elements);
 
 // Costs count elements as bytes.
 Cost halving_cost(int members, int position, const Split& split);

@@ -61,29 +61,29 @@ Circle carriers_of_all(const Group& group, const Layout& layout) {
   return circle;
 }
 
-void add_between(Plan& plan, const Group& group, const Layout& layout, Range chunk) {
+void add_between(Rounds& rounds, const Group& group, const Layout& layout, Range chunk) {
   const Circle circle = carriers_of_all(group, layout);
   const Split split(chunk, layout.hosts);
-  add_halving(plan, circle, layout.host, split);
+  add_halving(rounds, circle, layout.host, split);
   // On one host the chunk is complete after the rounds within.
-  plan.rounds.back().settled = split.chunk(layout.host);
-  add_doubling(plan, circle, layout.host, split);
+  rounds.back().settled = split.chunk(layout.host);
+  add_doubling(rounds, circle, layout.host, split);
 }
 
 }  // namespace
 
-Plan hierarchical_all_reduce(int member, const Group& group, size_t elements) {
+Rounds hierarchical_all_reduce(int member, const Group& group, size_t elements) {
   const Layout layout(group, member);
   const Split split({0, elements}, layout.carriers);
-  Plan plan;
-  add_ring_reduce_scatter(plan, layout.local, layout.position, split);
+  Rounds rounds;
+  add_ring_reduce_scatter(rounds, layout.local, layout.position, split);
   if (layout.is_carrier()) {
-    add_between(plan, group, layout, split.chunk(layout.position));
+    add_between(rounds, group, layout, split.chunk(layout.position));
   } else {
-    plan.rounds.resize(plan.rounds.size() + layout.rounds_between());
+    rounds.resize(rounds.size() + layout.rounds_between());
   }
-  add_ring_all_gather(plan, layout.local, layout.position, split);
-  return plan;
+  add_ring_all_gather(rounds, layout.local, layout.position, split);
+  return rounds;
 }
 
 Cost hierarchical_all_reduce_cost(int member, const Group& group, size_t elements) {

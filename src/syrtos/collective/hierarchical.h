@@ -1,10 +1,10 @@
 #pragma once
 
-#include "syrtos/collective/plan.h"
+#include "syrtos/collective/rounds.h"
 
 namespace syrtos::collective {
 
-Plan hierarchical_all_reduce(int member, const Group& group, size_t elements);
+Rounds hierarchical_all_reduce(int member, const Group& group, size_t elements);
 /// Counts elements as bytes.
 Cost hierarchical_all_reduce_cost(int member, const Group& group, size_t elements);
 

@@ -4,6 +4,7 @@
 
 #include "syrtos/collective/group.h"
 #include "syrtos/collective/predict.h"
+#include "syrtos/world/control.h"
 #include "syrtos/world/task.h"
 
 namespace syrtos::collective {
@@ -12,8 +13,9 @@ namespace syrtos::collective {
 /// once, one member per host, exchange small messages and then large ones. The slowest pair counts,
 /// since a ring is as fast as its slowest link. All members get the same answer. Takes about 0.1 s
 /// at 1 Gbit/s. With one member: kMemory.
-world::Task<LinkSpeed> measure_link(world::World& world, const Group& group,
-                                    world::Tag tag = {world::Purpose::control, 0xffff});
+world::Task<LinkSpeed> measure_link(
+    world::World& world, const Group& group,
+    world::Tag tag = world::control_tag(world::ControlItem::link_speed));
 
 /// Seconds until each of `count` small messages arrives, after some that do not count: half of the
 /// way there and back. Both ranks call it.

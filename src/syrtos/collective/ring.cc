@@ -31,7 +31,7 @@ namespace {
 
 int around(int position, int n) { return (position % n + n) % n; }
 
-/// All chunks but one.
+/// The cost of sending all chunks but one.
 Cost all_but(const Split& split, int n, int chunk) {
   const Range left_out = split.chunk(chunk);
   const size_t elements = split.chunks(0, n).count;
@@ -43,38 +43,39 @@ Cost all_but(const Split& split, int n, int chunk) {
 
 }  // namespace
 
-void add_ring_reduce_scatter(Plan& plan, const Circle& circle, int position, const Split& split) {
+void add_ring_reduce_scatter(Rounds& rounds, const Circle& circle, int position,
+                             const Split& split) {
   const int n = static_cast<int>(circle.size());
   const int next = circle[static_cast<size_t>(around(position + 1, n))];
   const int previous = circle[static_cast<size_t>(around(position - 1, n))];
   for (int step = 0; step < n - 1; ++step) {
-    Round& round = plan.add_round();
+    Round& round = rounds.emplace_back();
     round.send(next, split.chunk(around(position - step - 1, n)));
     round.reduce(previous, split.chunk(around(position - step - 2, n)));
   }
 }
 
-void add_ring_all_gather(Plan& plan, const Circle& circle, int position, const Split& split) {
+void add_ring_all_gather(Rounds& rounds, const Circle& circle, int position, const Split& split) {
   const int n = static_cast<int>(circle.size());
   const int next = circle[static_cast<size_t>(around(position + 1, n))];
   const int previous = circle[static_cast<size_t>(around(position - 1, n))];
   for (int step = 0; step < n - 1; ++step) {
-    Round& round = plan.add_round();
+    Round& round = rounds.emplace_back();
     round.send(next, split.chunk(around(position - step, n)));
     round.receive(previous, split.chunk(around(position - step - 1, n)));
   }
 }
 
-Plan ring_all_reduce(int member, int members, size_t elements) {
+Rounds ring_all_reduce(int member, int members, size_t elements) {
   Circle circle(static_cast<size_t>(members));
   std::iota(circle.begin(), circle.end(), 0);
   const Split split({0, elements}, members);
-  Plan plan;
-  plan.rounds.reserve(2 * circle.size());
-  add_ring_reduce_scatter(plan, circle, member, split);
-  plan.rounds.back().settled = split.chunk(member);
-  add_ring_all_gather(plan, circle, member, split);
-  return plan;
+  Rounds rounds;
+  rounds.reserve(2 * circle.size());
+  add_ring_reduce_scatter(rounds, circle, member, split);
+  rounds.back().settled = split.chunk(member);
+  add_ring_all_gather(rounds, circle, member, split);
+  return rounds;
 }
 
 Cost ring_reduce_scatter_cost(int members, int position, const Split& split) {

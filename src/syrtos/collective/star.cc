@@ -1,7 +1,7 @@
 #include <bit>
 #include <numeric>
 
-#include "syrtos/collective/plan.h"
+#include "syrtos/collective/rounds.h"
 
 // Gather
 //
@@ -20,12 +20,12 @@
 
 namespace syrtos::collective {
 
-Plan plan_gather(int member, int root, const std::vector<size_t>& sizes) {
-  Plan plan;
-  Round& round = plan.add_round();
+Rounds gather_rounds(int member, int root, const std::vector<size_t>& sizes) {
+  Rounds rounds;
+  Round& round = rounds.emplace_back();
   if (member != root) {
     round.send(root, {0, sizes[static_cast<size_t>(member)]});
-    return plan;
+    return rounds;
   }
   size_t first = 0;
   for (int other = 0; other < static_cast<int>(sizes.size()); ++other) {
@@ -33,7 +33,7 @@ Plan plan_gather(int member, int root, const std::vector<size_t>& sizes) {
     if (other != root) round.receive(other, {first, count});
     first += count;
   }
-  return plan;
+  return rounds;
 }
 
 Cost cost_gather(int member, int root, const std::vector<size_t>& sizes, size_t element_bytes) {
@@ -41,15 +41,15 @@ Cost cost_gather(int member, int root, const std::vector<size_t>& sizes, size_t 
   return {count > 0 ? size_t{1} : 0, count * element_bytes, 1};
 }
 
-Plan plan_barrier(int member, int members) {
-  Plan plan;
+Rounds barrier_rounds(int member, int members) {
+  Rounds rounds;
   for (int d = 1; d < members; d *= 2) {
-    plan.add_round().transfers = {
+    rounds.emplace_back().transfers = {
         {Transfer::Kind::send, (member + d) % members, 0, 0},
         {Transfer::Kind::receive, (member - d + members) % members, 0, 0},
     };
   }
-  return plan;
+  return rounds;
 }
 
 Cost cost_barrier(int members) {

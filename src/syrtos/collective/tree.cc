@@ -48,12 +48,12 @@ size_t children(int v, int members) {
   return number;
 }
 
-Plan chain(int member, int members, int root, size_t elements, int pieces) {
+Rounds chain(int member, int members, int root, size_t elements, int pieces) {
   const int v = from_root(member, members, root);
   const Split split({0, elements}, pieces);
-  Plan plan;
+  Rounds rounds;
   for (int step = 0; step < pieces + members - 2; ++step) {
-    Round& round = plan.add_round();
+    Round& round = rounds.emplace_back();
     const int leaving = step - v;
     const int arriving = leaving + 1;
     if (v < members - 1 && leaving >= 0 && leaving < pieces) {
@@ -63,37 +63,37 @@ Plan chain(int member, int members, int root, size_t elements, int pieces) {
       round.receive(to_member(v - 1, members, root), split.chunk(arriving));
     }
   }
-  return plan;
+  return rounds;
 }
 
 }  // namespace
 
-void add_tree_reduce(Plan& plan, int member, int members, int root, Range range) {
+void add_tree_reduce(Rounds& rounds, int member, int members, int root, Range range) {
   const int v = from_root(member, members, root);
   for (int d = 1; d < members; d *= 2) {
-    Round& round = plan.add_round();
+    Round& round = rounds.emplace_back();
     if (v % (2 * d) == d) round.send(to_member(v - d, members, root), range);
     if (v % (2 * d) == 0 && v + d < members) round.reduce(to_member(v + d, members, root), range);
   }
 }
 
-void add_tree_broadcast(Plan& plan, int member, int members, int root, Range range) {
+void add_tree_broadcast(Rounds& rounds, int member, int members, int root, Range range) {
   const int v = from_root(member, members, root);
   for (int d = 1 << depth(members) >> 1; d >= 1; d /= 2) {
-    Round& round = plan.add_round();
+    Round& round = rounds.emplace_back();
     if (v % (2 * d) == d) round.receive(to_member(v - d, members, root), range);
     if (v % (2 * d) == 0 && v + d < members) round.send(to_member(v + d, members, root), range);
   }
 }
 
-Plan tree_all_reduce(int member, int members, size_t elements) {
+Rounds tree_all_reduce(int member, int members, size_t elements) {
   const Range whole{0, elements};
-  Plan plan;
-  plan.rounds.reserve(2 * depth(members));
-  add_tree_reduce(plan, member, members, 0, whole);
-  if (member == 0) plan.rounds.back().settled = whole;
-  add_tree_broadcast(plan, member, members, 0, whole);
-  return plan;
+  Rounds rounds;
+  rounds.reserve(2 * depth(members));
+  add_tree_reduce(rounds, member, members, 0, whole);
+  if (member == 0) rounds.back().settled = whole;
+  add_tree_broadcast(rounds, member, members, 0, whole);
+  return rounds;
 }
 
 Cost tree_all_reduce_cost(int member, int members, size_t elements) {
@@ -101,10 +101,10 @@ Cost tree_all_reduce_cost(int member, int members, size_t elements) {
   return {messages, messages * elements, 2 * depth(members)};
 }
 
-Plan plan_reduce(int member, int members, int root, size_t elements) {
-  Plan plan;
-  if (elements > 0) add_tree_reduce(plan, member, members, root, {0, elements});
-  return plan;
+Rounds reduce_rounds(int member, int members, int root, size_t elements) {
+  Rounds rounds;
+  if (elements > 0) add_tree_reduce(rounds, member, members, root, {0, elements});
+  return rounds;
 }
 
 Cost cost_reduce(int member, int members, int root, size_t elements, size_t element_bytes) {
@@ -113,16 +113,16 @@ Cost cost_reduce(int member, int members, int root, size_t elements, size_t elem
   return {messages, messages * elements * element_bytes, depth(members)};
 }
 
-Plan plan_broadcast(Algorithm algorithm, int member, int members, int root, size_t elements,
-                    int pieces) {
+Rounds broadcast_rounds(Algorithm algorithm, int member, int members, int root, size_t elements,
+                        int pieces) {
   if (members < 2 || elements == 0) return {};
   if (algorithm == Algorithm::ring) return chain(member, members, root, elements, pieces);
   if (algorithm != Algorithm::tree) {
     fail_request("there is no broadcast by {}: choose tree or ring", to_string(algorithm));
   }
-  Plan plan;
-  add_tree_broadcast(plan, member, members, root, {0, elements});
-  return plan;
+  Rounds rounds;
+  add_tree_broadcast(rounds, member, members, root, {0, elements});
+  return rounds;
 }
 
 Cost cost_broadcast(Algorithm algorithm, int member, int members, int root, size_t elements,

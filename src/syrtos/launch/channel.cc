@@ -6,14 +6,14 @@
 #include <array>
 #include <cerrno>
 
-#include "syrtos/launch/token.h"
+#include "syrtos/base/secret.h"
 
 namespace syrtos::launch {
 
 namespace {
 
 constexpr std::string_view kGreeting = "syrtos 1 ";
-constexpr size_t kSealLength = 64;
+constexpr size_t kSealLength = kTokenLength;
 // The longest line: a stranger gets no memory from us, the table of a large cluster fits.
 constexpr size_t kStrangerLimit = 4096;
 constexpr size_t kMemberLimit = size_t{4} << 20;
@@ -28,14 +28,15 @@ Channel::Channel(Descriptor socket, std::string token, Side side)
     : socket_(std::move(socket)),
       token_(std::move(token)),
       side_(side),
-      own_challenge_(make_token()),
+      own_challenge_(random_token()),
       unsent_(fmt::format("{}{}\n", kGreeting, own_challenge_)) {}
 
 std::string Channel::seal_of(Side side, uint64_t number, std::string_view text) const {
   const bool from_scheduler = side_ == Side::scheduler;
-  return seal(token_, fmt::format("{} {} {} {} {}", from_scheduler ? own_challenge_ : challenge_,
-                                  from_scheduler ? challenge_ : own_challenge_,
-                                  static_cast<char>(side), number, text));
+  return seal_text(
+      token_, fmt::format("{} {} {} {} {}", from_scheduler ? own_challenge_ : challenge_,
+                          from_scheduler ? challenge_ : own_challenge_, static_cast<char>(side),
+                          number, text));
 }
 
 void Channel::queue(const std::string& text) {

@@ -1,16 +1,19 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <openssl/evp.h>
 #include <poll.h>
 
 #include <array>
 #include <cerrno>
+#include <fstream>
+#include <memory>
 #include <sstream>
 
 #include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/log.h"
+#include "syrtos/base/secret.h"
 #include "syrtos/launch/remote.h"
-#include "syrtos/launch/token.h"
 
 namespace syrtos::launch {
 
@@ -39,6 +42,24 @@ Identity find_identity(const std::string& text) {
     }
   }
   return identity;
+}
+
+std::string file_sha256(const std::string& path) {
+  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(),
+                                                                        EVP_MD_CTX_free);
+  if (EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) != 1) {
+    fail_run("OpenSSL does not offer SHA-256 here");
+  }
+  std::ifstream in(path, std::ios::binary);
+  if (!in) fail_run("{}: cannot be read", path);
+  std::vector<char> block(1 << 20);
+  while (in.read(block.data(), static_cast<std::streamsize>(block.size())) || in.gcount() > 0) {
+    EVP_DigestUpdate(context.get(), block.data(), static_cast<size_t>(in.gcount()));
+  }
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned length = 0;
+  EVP_DigestFinal_ex(context.get(), digest.data(), &length);
+  return to_hexadecimal({digest.data(), length});
 }
 
 std::string short_form(const Identity& identity) {

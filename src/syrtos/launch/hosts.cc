@@ -10,7 +10,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
-#include "syrtos/launch/sockets.h"
+#include "syrtos/world/socket.h"
 
 namespace syrtos::launch {
 
@@ -41,7 +41,7 @@ void set(Host& host, const std::string& at, const std::string& word) {
   } else if (key == "port") {
     host.ssh_port = read_number(at, key, value, 65535);
   } else if (key == "address") {
-    host.address = find_address(value);
+    host.address = world::find_address(value);
     if (host.address.empty()) {
       fail_request("{}: unknown address '{}' of host '{}'; give a number such as 10.0.0.3", at,
                    value, host.name);
@@ -59,7 +59,8 @@ Host read_line(const std::string& at, std::istringstream& words) {
   }
   for (std::string word; words >> word;) set(host, at, word);
   // "user@name" is for ssh.
-  if (host.address.empty()) host.address = find_address(host.name.substr(host.name.find('@') + 1));
+  if (host.address.empty())
+    host.address = world::find_address(host.name.substr(host.name.find('@') + 1));
   if (host.address.empty()) {
     fail_request("{}: unknown host '{}': the name has no address; correct it or add address=A", at,
                  host.name);

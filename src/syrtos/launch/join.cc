@@ -12,8 +12,8 @@
 #include "syrtos/base/format.h"
 #include "syrtos/base/log.h"
 #include "syrtos/launch/membership.h"
-#include "syrtos/launch/sockets.h"
 #include "syrtos/launch/wait.h"
+#include "syrtos/world/socket.h"
 
 namespace syrtos::launch {
 
@@ -48,11 +48,14 @@ class Joining {
 
   // Null: another attempt may do better.
   std::unique_ptr<Membership> attempt(Clock::time_point patience) {
-    Descriptor socket = begin_connect(invitation().scheduler_address, invitation().scheduler_port);
+    Descriptor socket = world::begin_connect(
+        world::resolve(invitation().scheduler_address, invitation().scheduler_port));
     if (!socket.valid()) return try_again(std::strerror(errno));
     if (!wait(socket.get(), POLLOUT, patience)) return try_again("does not answer");
-    if (const int error = connect_error(socket); error != 0) return try_again(std::strerror(error));
-    watch_closely(socket);
+    if (const int error = world::connect_error(socket.get()); error != 0) {
+      return try_again(std::strerror(error));
+    }
+    world::watch_closely(socket.get());
     Channel channel(std::move(socket), options_.token, Channel::Side::member);
     channel.send({{"rank", invitation().rank},
                   {"address", invitation().address},

@@ -19,7 +19,6 @@ using nlohmann::json;
 
 constexpr auto kReportEvery = std::chrono::milliseconds(100);
 constexpr auto kFarewell = std::chrono::milliseconds(1000);
-constexpr int kExitFailed = 1;
 constexpr const char* kLauncherGone = "the launcher is gone";
 
 }  // namespace
@@ -73,7 +72,7 @@ void Membership::watch() {
 }
 
 void Membership::watch_until_over() {
-  if (!obey(further_)) return;
+  if (!handle(further_)) return;
   for (;;) {
     std::array<pollfd, 3> watched = {{{.fd = wake_.get(), .events = POLLIN, .revents = 0},
                                       {.fd = channel_.descriptor(), .events = POLLIN, .revents = 0},
@@ -82,7 +81,7 @@ void Membership::watch_until_over() {
     poll(watched.data(), watched.size(), static_cast<int>(kReportEvery.count()));
     if (finished_) break;
     if (eventfd_t count = 0; watched[0].revents != 0) eventfd_read(wake_.get(), &count);
-    if (watched[1].revents != 0 && !hear()) return;
+    if (watched[1].revents != 0 && !receive()) return;
     if (watched[2].revents != 0 && at_end(options_.input)) return end(kLauncherGone);
     send_report();
   }
@@ -96,16 +95,16 @@ void Membership::watch_until_over() {
 }
 
 // False: it is over.
-bool Membership::hear() {
+bool Membership::receive() {
   std::vector<json> messages;
   const bool open = channel_.receive(messages) && channel_.flush();
-  if (!obey(messages)) return false;
+  if (!handle(messages)) return false;
   if (!open) end(kLauncherGone);
   return open;
 }
 
 // False: it is over.
-bool Membership::obey(const std::vector<json>& messages) {
+bool Membership::handle(const std::vector<json>& messages) {
   for (const json& message : messages) {
     if (message.contains("stop")) stop_requested_ = true;
     if (message.contains("end")) {
@@ -142,8 +141,7 @@ void Membership::end(const std::string& why) {
     eventfd_t count = 0;
     if (poll(&woken, 1, milliseconds_until(deadline)) > 0) eventfd_read(wake_.get(), &count);
   }
-  // Other threads may hang in anything: no destructors.
-  _exit(kExitFailed);
+  if (options_.overdue) options_.overdue();
 }
 
 }  // namespace syrtos::launch

@@ -37,9 +37,12 @@ struct JoinOptions {
   /// Closed by the launcher's end; -1: not watched. Nothing may be read from it elsewhere.
   int input = -1;
   /// Called on the membership's own thread when all is over: the launcher is gone, or another rank
-  /// was lost. The process has `grace` from then on to end in its own way; then it is ended, with
-  /// exit code 1.
+  /// was lost. From then on the program has `grace` to end in its own way.
   std::function<void(const std::string& why)> ended;
+  /// Called on the same thread when this is still a member after that time. Other threads may hang
+  /// in anything: a program that must not outlive its launcher ends itself here, at once and
+  /// without destructors.
+  std::function<void()> overdue;
   std::chrono::milliseconds grace = std::chrono::milliseconds(1000);
 };
 
@@ -49,12 +52,12 @@ struct JoinOptions {
 ///   const std::string token = read_token(STDIN_FILENO, timeout);
 ///   listens at invitation.address, on any port
 ///   const auto membership = join({.invitation = invitation, .token = token, .port = port,
-///                                 .input = STDIN_FILENO});
+///                                 .input = STDIN_FILENO, .overdue = [] { _exit(1); }});
 ///   connects to the others by membership->assignment(), trains, reports
 ///   membership->leave();                                              // if all went well
 ///
-/// A rank's living connection to the scheduler. A thread watches it, so that the process ends when
-/// everything is to end, whatever its other threads do. All calls are safe from any thread.
+/// A rank's living connection to the scheduler. A thread watches it, so that the program learns
+/// when everything is to end, whatever its other threads do. All calls are safe from any thread.
 class Membership {
  public:
   /// `further`: messages that came together with the assignment.
@@ -83,8 +86,8 @@ class Membership {
  private:
   void watch();
   void watch_until_over();
-  bool hear();
-  bool obey(const std::vector<nlohmann::json>& messages);
+  bool receive();
+  bool handle(const std::vector<nlohmann::json>& messages);
   void send_report();
   void end(const std::string& why);
   void finish();

@@ -43,7 +43,7 @@ void Printer::line(Stream stream, std::string_view text) {
 void Printer::pass(Stream stream, std::string_view text) {
   std::string& open = open_[static_cast<size_t>(stream)];
   write_(stream, text);
-  // Of the line, what follows the last return to its beginning.
+  // What follows the last return to its beginning is what stands on the line.
   const size_t begin = text.find_last_of("\r\n");
   if (begin == std::string_view::npos) {
     open += text;
@@ -127,7 +127,7 @@ bool RankOutput::complains(std::string_view line) {
 }
 
 void RankOutput::print(std::string_view line) {
-  // What a terminal would show in the end of a line that was drawn several times.
+  // This is what a terminal would show in the end of a line that was drawn several times.
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (const size_t again = line.rfind('\r'); again != std::string_view::npos) {
     line.remove_prefix(again + 1);

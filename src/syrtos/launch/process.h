@@ -16,7 +16,7 @@ class Process : public Child {
 
   /// Can be read (poll) when the process has ended.
   int handle() const { return handle_.get(); }
-  /// To its standard input; lost if the process is gone.
+  /// Writes to its standard input; lost if the process is gone.
   void tell(const std::string& text) const;
 
   Descriptor input;  ///< a socket: writing to a process that is gone raises no signal

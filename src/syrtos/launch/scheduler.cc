@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -11,7 +10,6 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/log.h"
-#include "syrtos/launch/sockets.h"
 
 namespace syrtos::launch {
 
@@ -31,10 +29,7 @@ std::string Seat::name() const { return fmt::format("rank {} on {}", rank, host)
 
 Scheduler::Scheduler(const std::string& address, uint16_t port, std::string token,
                      const std::vector<Placement>& placements, const std::vector<Host>& hosts)
-    : token_(std::move(token)),
-      events_(epoll_create1(EPOLL_CLOEXEC)),
-      listener_(listen_at(address, port)),
-      port_(port_of(listener_)) {
+    : token_(std::move(token)), events_(epoll_create1(EPOLL_CLOEXEC)), listener_(address, port) {
   for (const Placement& placement : placements) {
     SYRTOS_CHECK(placement.rank == static_cast<Rank>(seats_.size()), "rank {}", placement.rank);
     Seat seat;
@@ -44,7 +39,8 @@ Scheduler::Scheduler(const std::string& address, uint16_t port, std::string toke
     seats_.push_back(std::move(seat));
   }
   epoll_event event{.events = EPOLLIN, .data = {.ptr = nullptr}};
-  if (!events_.valid() || epoll_ctl(events_.get(), EPOLL_CTL_ADD, listener_.get(), &event) != 0) {
+  if (!events_.valid() ||
+      epoll_ctl(events_.get(), EPOLL_CTL_ADD, listener_.descriptor(), &event) != 0) {
     fail_run("cannot watch the scheduler's port: {}", std::strerror(errno));
   }
 }
@@ -68,10 +64,10 @@ void Scheduler::step() {
 void Scheduler::accept_all() {
   constexpr int kAtOnce = 64;  // a flood must not keep us from the ranks
   for (int i = 0; i < kAtOnce; ++i) {
-    Descriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    Descriptor socket = listener_.accept();
     if (!socket.valid()) return;
-    watch_closely(socket);
     const int descriptor = socket.get();
+    world::watch_closely(descriptor);
     connections_.push_back({Channel(std::move(socket), token_, Channel::Side::scheduler)});
     Connection& connection = connections_.back();
     ++strangers_;
@@ -87,7 +83,7 @@ void Scheduler::serve(Connection& connection) {
   std::vector<json> messages;
   bool open = connection.channel.receive(messages);
   try {
-    for (const json& message : messages) hear(connection, message);
+    for (const json& message : messages) handle(connection, message);
   } catch (const json::exception&) {
     open = false;  // a message of another kind than ours
   }
@@ -98,7 +94,7 @@ void Scheduler::serve(Connection& connection) {
   }
 }
 
-void Scheduler::hear(Connection& connection, const json& message) {
+void Scheduler::handle(Connection& connection, const json& message) {
   if (connection.rank < 0) {
     admit(connection, message);
   } else if (message.contains("leave")) {

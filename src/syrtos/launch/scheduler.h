@@ -7,6 +7,7 @@
 #include "syrtos/base/clock.h"
 #include "syrtos/launch/channel.h"
 #include "syrtos/launch/placement.h"
+#include "syrtos/world/socket.h"
 
 namespace syrtos::launch {
 
@@ -46,7 +47,7 @@ class Scheduler {
   Scheduler(const std::string& address, uint16_t port, std::string token,
             const std::vector<Placement>& placements, const std::vector<Host>& hosts);
 
-  uint16_t port() const { return port_; }
+  uint16_t port() const { return listener_.port(); }
   const std::string& token() const { return token_; }
   /// Can be read (poll) when step() has something to do; it also wants to be called some times a
   /// second.
@@ -76,7 +77,7 @@ class Scheduler {
 
   void accept_all();
   void serve(Connection& connection);
-  void hear(Connection& connection, const nlohmann::json& message);
+  void handle(Connection& connection, const nlohmann::json& message);
   void admit(Connection& connection, const nlohmann::json& message);
   void publish();
   void set_state(Rank rank, Seat::State state);
@@ -88,8 +89,7 @@ class Scheduler {
 
   std::string token_;
   Descriptor events_;
-  Descriptor listener_;
-  uint16_t port_;
+  world::Listener listener_;
   std::vector<Seat> seats_;
   Connections connections_;
   int strangers_ = 0;  // of the connections

@@ -9,8 +9,8 @@
 
 #include "syrtos/base/format.h"
 #include "syrtos/base/log.h"
+#include "syrtos/base/secret.h"
 #include "syrtos/launch/invitation.h"
-#include "syrtos/launch/token.h"
 #include "syrtos/launch/wait.h"
 
 namespace syrtos::launch {
@@ -32,7 +32,7 @@ Supervisor::Supervisor(const LaunchOptions& options)
       printer_(options.write, {options.columns[0] > 0, options.columns[1] > 0}),
       routes_(find_routes(options.hosts)) {
   scheduler_ = std::make_unique<Scheduler>(options.remote ? "" : "127.0.0.1", options.port,
-                                           make_token(), options.placements, options.hosts);
+                                           random_token(), options.placements, options.hosts);
 }
 
 LaunchEnd Supervisor::run() {

@@ -7,10 +7,12 @@
 #include "syrtos/planner/probe_network.h"
 #include "syrtos/planner/probe_schedule.h"
 #include "syrtos/planner/probe_stream.h"
+#include "syrtos/world/control.h"
 
 namespace syrtos::planner {
 
-using world::Tag;
+using world::control_tag;
+using world::ControlItem;
 using world::Task;
 using world::World;
 
@@ -35,7 +37,6 @@ class NetworkProber {
 
   size_t hosts() const { return static_cast<size_t>(world_.size()); }
   HostProfile& profile(size_t rank) { return result_.cluster.hosts[rank]; }
-  Tag tag(uint16_t item) const { return {.purpose = world::Purpose::control, .item = item}; }
 
   /// Everybody's values, on every rank: as many of each.
   Task<std::vector<std::vector<double>>> share(std::vector<double> mine);
@@ -74,11 +75,6 @@ class NetworkProber {
   Task<Figure> go_around();
   Task<> measure_ring();
   Task<> measure_ring_and_computing();
-
-  static constexpr uint16_t kShare = 0xff00;
-  static constexpr uint16_t kBarrier = 0xff01;
-  static constexpr uint16_t kSmall = 0xff02;
-  static constexpr uint16_t kLarge = 0xff03;
 
   World& world_;
   const NetworkProbeOptions options_;

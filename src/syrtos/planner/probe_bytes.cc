@@ -25,7 +25,7 @@ Rank NetworkProber::peer_in(const Meeting& meeting) const {
 }
 
 Task<Figure> NetworkProber::latency_of(const Meeting& meeting) {
-  return ping_pong(world_, peer_in(meeting), tag(kSmall));
+  return ping_pong(world_, peer_in(meeting), control_tag(ControlItem::probe_small));
 }
 
 Task<> NetworkProber::measure_latency() {
@@ -50,11 +50,11 @@ double NetworkProber::typical_spread(const std::vector<Figure>& figures) {
 
 Task<Figure> NetworkProber::exchange_of(const Meeting& meeting) {
   const Rank peer = peer_in(meeting);
-  const size_t bytes = co_await agree_on_bytes(world_, peer, tag(kSmall));
+  const size_t bytes = co_await agree_on_bytes(world_, peer, control_tag(ControlItem::probe_small));
   std::vector<Stream> streams = {Stream{peer, bytes}};
   std::vector<Stream> back = streams;
-  Figure figure =
-      co_await stream(world_, std::move(streams), std::move(back), tag(kLarge), times_.pair);
+  Figure figure = co_await stream(world_, std::move(streams), std::move(back),
+                                  control_tag(ControlItem::probe_large), times_.pair);
   co_return figure;
 }
 
@@ -74,7 +74,8 @@ Task<Figure> NetworkProber::exchange_with_all(const Meeting& meeting) {
       streams.push_back(stream_with(partner, kFanPartners));
   }
   std::vector<Stream> back = streams;
-  return stream(world_, std::move(streams), std::move(back), tag(kLarge), times_.fan);
+  return stream(world_, std::move(streams), std::move(back), control_tag(ControlItem::probe_large),
+                times_.fan);
 }
 
 void NetworkProber::note_bandwidths(const std::vector<double>& found) {
@@ -103,7 +104,8 @@ Task<Figure> NetworkProber::go_around() {
   const Rank left = (world_.rank() + world_.size() - 1) % world_.size();
   std::vector<Stream> out = {stream_with(right)};
   std::vector<Stream> in = {stream_with(left)};
-  return stream(world_, std::move(out), std::move(in), tag(kLarge), times_.ring);
+  return stream(world_, std::move(out), std::move(in), control_tag(ControlItem::probe_large),
+                times_.ring);
 }
 
 Task<> NetworkProber::measure_ring() {

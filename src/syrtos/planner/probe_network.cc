@@ -63,8 +63,8 @@ Task<NetworkProbe> NetworkProber::run() {
 Task<std::vector<std::vector<double>>> NetworkProber::share(std::vector<double> mine) {
   Bytes bytes(mine.size() * sizeof(double));
   if (!mine.empty()) std::memcpy(bytes.data(), mine.data(), bytes.size());
-  const std::vector<Bytes> all =
-      co_await collective::all_gather_bytes(world_, group_, std::move(bytes), tag(kShare));
+  const std::vector<Bytes> all = co_await collective::all_gather_bytes(
+      world_, group_, std::move(bytes), control_tag(ControlItem::probe_share));
   std::vector<std::vector<double>> values(all.size());
   for (size_t rank = 0; rank < all.size(); ++rank) {
     values[rank].resize(all[rank].size() / sizeof(double));
@@ -90,7 +90,7 @@ Task<> NetworkProber::step(const std::string& doing) {
   if (options_.progress) {
     options_.progress(doing, std::min(0.99, (world_.now() - start_) / planned_));
   }
-  co_await collective::barrier(world_, group_, tag(kBarrier));
+  co_await collective::barrier(world_, group_, control_tag(ControlItem::probe_barrier));
 }
 
 Task<Figures> NetworkProber::take_turns(const std::vector<Turn>& turns, std::string doing,

@@ -8,12 +8,14 @@
 #include "syrtos/collective/collective.h"
 #include "syrtos/planner/setting.h"
 #include "syrtos/strategy/server.h"
+#include "syrtos/world/control.h"
 #include "syrtos/world/sim/sim.h"
 #include "syrtos/world/started.h"
 
 namespace syrtos::planner {
 
 using strategy::Floats;
+using world::ControlItem;
 using world::Started;
 using world::Task;
 using world::World;
@@ -81,11 +83,11 @@ double slowness(uint64_t seed, int rank, int64_t step, double jitter) {
 
 /// The sums of a step's losses, which cross while the next step computes.
 Task<> share(World& world, const collective::Group& workers, uint32_t round) {
-  collective::Exchange exchange;
-  exchange.algorithm = collective::Algorithm::doubling;
-  exchange.tag = {world::Purpose::reduce, 0, round};
-  exchange.priority = 1 << 20;
-  co_await collective::all_reduce(world, workers, Floats{nullptr, 4}, exchange);
+  collective::ReduceOptions options;
+  options.algorithm = collective::Algorithm::doubling;
+  options.tag = {world::Purpose::reduce, 0, round};
+  options.priority = 1 << 20;
+  co_await collective::all_reduce(world, workers, Floats{nullptr, 4}, options);
 }
 
 /// What train::Trainer does in the middle of an epoch.
@@ -95,7 +97,8 @@ Task<> work(World& world, const Setting& setting, Marks& marks) {
   SizedReplica replica(setting.workload.compute, setting.pass, setting.layout);
   const auto strategy = strategy::make_strategy(world, setting.team, setting.options, {}, replica);
   co_await strategy->begin();
-  co_await collective::barrier(world, workers, {world::Purpose::control, 7, 0});
+  co_await collective::barrier(world, workers,
+                               world::control_tag(ControlItem::simulated_barrier, 0));
   // In step for ever, they would all push and then all pull: real ones soon are not.
   co_await world.sleep(setting.stagger * world.rank() / setting.team.workers);
   Started sums;
@@ -124,7 +127,8 @@ Task<> work(World& world, const Setting& setting, Marks& marks) {
   marks.advanced += position;
   co_await strategy->settle();
   if (sums.valid()) co_await sums.join();
-  co_await collective::barrier(world, workers, {world::Purpose::control, 7, 1});
+  co_await collective::barrier(world, workers,
+                               world::control_tag(ControlItem::simulated_barrier, 1));
   marks.done = true;
 }
 

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "syrtos/base/error.h"
+#include "syrtos/base/secret.h"
 
 namespace syrtos::report {
 
@@ -13,16 +14,6 @@ namespace {
 
 constexpr time_t kSeconds = 1;  // for a client to say what it wants, and to take the answer
 constexpr size_t kThreads = 4;
-
-/// Takes the same time wherever they differ.
-bool same_secret(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  unsigned difference = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
-  }
-  return difference == 0;
-}
 
 bool names_loopback(std::string host) {
   const size_t colon = host.rfind(':');

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <random>
 #include <utility>
 
 #include "syrtos/base/error.h"
@@ -111,12 +110,5 @@ std::string LivePage::url() const {
 }
 
 void LivePage::stop() { state_->stop(); }
-
-std::string make_page_token() {
-  std::random_device random;  // the system's generator
-  std::string token;
-  for (int i = 0; i < 4; ++i) token += fmt::format("{:08x}", random());
-  return token;
-}
 
 }  // namespace syrtos::report

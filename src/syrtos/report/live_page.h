@@ -35,7 +35,4 @@ class LivePage {
   std::unique_ptr<State> state_;
 };
 
-/// 32 random hexadecimal digits.
-std::string make_page_token();
-
 }  // namespace syrtos::report

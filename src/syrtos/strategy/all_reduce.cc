@@ -5,7 +5,6 @@
 
 namespace syrtos::strategy {
 
-using world::Event;
 using world::Purpose;
 using world::Tag;
 
@@ -16,26 +15,31 @@ AllReduceTraining::AllReduceTraining(World& world, const Team& team, const Optio
       options_(options),
       replica_(replica),
       group_(collective::Group::of(world, team.worker_ranks())),
+      over_(world),
       arrivals_(world, meter_, replica.layout().buckets.size()) {
   if (options.wire.sparse()) {
     for (size_t i = 0; i < replica.layout().buckets.size(); ++i) {
       residues_.emplace_back(options.wire.threshold);
     }
+  } else {
+    sums_ = prepare_sums(world, group_, options, replica.layout(), replica.gradients());
   }
 }
 
 Task<> AllReduceTraining::begin() { return broadcast_replica(world_, group_, replica_); }
 
 Task<int64_t> AllReduceTraining::step(const StepInfo& info) {
-  const Over over = std::make_shared<Event>(world_);
+  ++passes_;
   co_await run_pass(world_, group_, replica_, arrivals_, meter_, info.step,
-                    [&](int bucket) { arrivals_.start(bucket, bring(bucket, info, over)); });
-  over->set();
+                    [this, &info](int bucket) { arrivals_.start(bucket, bring(bucket, info)); });
+  passed_ = passes_;
+  over_.notify_all();
   if (info.clip > 0) co_await update_clipped(info);
   co_return 1;
 }
 
-Task<> AllReduceTraining::bring(int bucket, StepInfo info, Over over) {
+Task<> AllReduceTraining::bring(int bucket, StepInfo info) {
+  const int64_t pass = passes_;
   if (group_.size() > 1) {
     const Meter::Crossing crossing(meter_, bucket);
     if (options_.wire.sparse()) {
@@ -45,7 +49,7 @@ Task<> AllReduceTraining::bring(int bucket, StepInfo info, Over over) {
     }
   }
   if (info.clip > 0) co_return;
-  co_await over->wait();
+  while (passed_ < pass) co_await over_.wait();
   const Bucket& part = replica_.layout().buckets[static_cast<size_t>(bucket)];
   info.hyper.gradient_scale = 1.0 / group_.size();
   const Meter::Doing updates(meter_, Part::update);
@@ -57,23 +61,27 @@ Task<> AllReduceTraining::bring(int bucket, StepInfo info, Over over) {
 Task<> AllReduceTraining::sum(int bucket, const StepInfo& info) {
   const Bucket& where = replica_.layout().buckets[static_cast<size_t>(bucket)];
   const Floats gradient = part(replica_.gradients(), where.first, where.count);
-  scale(gradient, info.weight);
-  collective::Exchange exchange = exchange_of(options_, bucket, static_cast<uint32_t>(info.step));
-  exchange.scratch = &scratch_;
-  co_await collective::all_reduce(world_, group_, gradient, exchange);
+  if (info.weight != 1) {
+    co_await world_.compute(0, [&gradient, &info] { scale(gradient, info.weight); });
+  }
+  co_await sums_[static_cast<size_t>(bucket)]->run(static_cast<uint32_t>(info.step));
 }
 
 Task<> AllReduceTraining::sum_sparse(int bucket, const StepInfo& info) {
   const Bucket& where = replica_.layout().buckets[static_cast<size_t>(bucket)];
   const Floats gradient = part(replica_.gradients(), where.first, where.count);
-  scale(gradient, info.weight);
-  const SparseGradient mine = residues_[static_cast<size_t>(bucket)].encode(gradient);
+  Residue& residue = residues_[static_cast<size_t>(bucket)];
+  SparseGradient mine = SparseGradient::of_size(gradient.count);
+  co_await world_.compute(0, [&] {
+    scale(gradient, info.weight);
+    mine = residue.encode(gradient);
+  });
   const std::span<const std::byte> bytes = mine.bytes();
   const Tag tag{Purpose::all_gather, static_cast<uint16_t>(bucket),
                 static_cast<uint32_t>(info.step)};
   const auto all = co_await collective::all_gather_bytes(
       world_, group_, collective::Bytes(bytes.begin(), bytes.end()), tag);
-  decode_sum(all, options_.wire.threshold, gradient);
+  co_await world_.compute(0, [&] { decode_sum(all, options_.wire.threshold, gradient); });
 }
 
 Task<> AllReduceTraining::update_clipped(StepInfo info) {
@@ -88,14 +96,22 @@ Task<> AllReduceTraining::update_clipped(StepInfo info) {
   });
 }
 
-collective::Exchange exchange_of(const Options& options, int bucket, uint32_t round) {
-  collective::Exchange exchange;
-  exchange.algorithm = options.exchange.algorithm;
-  exchange.wire = options.wire.halves() ? collective::Wire::bf16 : collective::Wire::f32;
-  exchange.tag = {Purpose::all_reduce, static_cast<uint16_t>(bucket), round};
-  exchange.priority = bucket;
-  exchange.link = options.link;
-  return exchange;
+std::vector<std::unique_ptr<collective::PreparedAllReduce>> prepare_sums(
+    World& world, const collective::Group& group, const Options& options, const Layout& layout,
+    const Floats& arena) {
+  std::vector<std::unique_ptr<collective::PreparedAllReduce>> sums;
+  if (group.size() == 1) return sums;
+  for (size_t bucket = 0; bucket < layout.buckets.size(); ++bucket) {
+    const Bucket& where = layout.buckets[bucket];
+    const collective::ReduceOptions how{.algorithm = options.exchange.algorithm,
+                                        .as_bf16 = options.wire.halves(),
+                                        .tag = {Purpose::all_reduce, static_cast<uint16_t>(bucket)},
+                                        .priority = static_cast<int>(bucket),
+                                        .link = options.link};
+    sums.push_back(std::make_unique<collective::PreparedAllReduce>(
+        world, group, part(arena, where.first, where.count), how));
+  }
+  return sums;
 }
 
 // Every worker has taken the same updates.

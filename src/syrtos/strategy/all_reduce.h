@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "syrtos/collective/bytes.h"
 #include "syrtos/collective/collective.h"
@@ -40,8 +41,7 @@ class AllReduceTraining final : public Strategy {
   Task<> end() override;
 
  private:
-  using Over = std::shared_ptr<world::Event>;
-  Task<> bring(int bucket, StepInfo info, Over over);
+  Task<> bring(int bucket, StepInfo info);
   Task<> sum(int bucket, const StepInfo& info);
   Task<> sum_sparse(int bucket, const StepInfo& info);
   Task<> update_clipped(StepInfo info);
@@ -50,13 +50,18 @@ class AllReduceTraining final : public Strategy {
   const Options options_;
   Replica& replica_;
   const collective::Group group_;
-  collective::Scratch scratch_;  // outlives what arrives
-  Arrivals arrivals_;
-  std::vector<Residue> residues_;  // of each bucket, with a threshold
+  std::vector<std::unique_ptr<collective::PreparedAllReduce>> sums_;  // of each bucket
+  std::vector<Residue> residues_;                                     // with a threshold
+  int64_t passes_ = 0;                                                // begun
+  int64_t passed_ = 0;                                                // over
+  world::Condition over_;                                             // a pass is
+  Arrivals arrivals_;  // goes first: it uses the others
 };
 
-/// How a bucket is summed.
-collective::Exchange exchange_of(const Options& options, int bucket, uint32_t round);
+/// One for each bucket of an arena: its sum over all workers. None for a worker alone.
+std::vector<std::unique_ptr<collective::PreparedAllReduce>> prepare_sums(
+    World& world, const collective::Group& group, const Options& options, const Layout& layout,
+    const Floats& arena);
 
 /// Copies of rank 0's weights, statistics and what its optimiser keeps go to all workers.
 Task<> broadcast_replica(World& world, const collective::Group& group, Replica& replica);

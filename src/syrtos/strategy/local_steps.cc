@@ -12,6 +12,7 @@ LocalSteps::LocalSteps(World& world, const Team& team, const Options& options, R
       options_(options),
       replica_(replica),
       group_(collective::Group::of(world, team.worker_ranks())),
+      sums_(prepare_sums(world, group_, options, replica.layout(), replica.weights())),
       arrivals_(world, meter_, replica.layout().buckets.size()) {}
 
 Task<> LocalSteps::begin() { return broadcast_replica(world_, group_, replica_); }
@@ -49,11 +50,9 @@ void LocalSteps::start_averaging() {
 Task<> LocalSteps::average(int bucket) {
   const Bucket& where = replica_.layout().buckets[static_cast<size_t>(bucket)];
   const Floats weights = part(replica_.weights(), where.first, where.count);
-  collective::Exchange exchange = exchange_of(options_, bucket, averages_);
-  exchange.scratch = &scratch_;
-  {
+  if (group_.size() > 1) {
     const Meter::Crossing crossing(meter_, bucket);
-    co_await collective::all_reduce(world_, group_, weights, exchange);
+    co_await sums_[static_cast<size_t>(bucket)]->run(averages_);
   }
   const Meter::Doing updates(meter_, Part::update);
   co_await world_.compute(replica_.update_seconds(where.count), [this, &where, &weights] {

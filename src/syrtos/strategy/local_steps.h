@@ -1,5 +1,8 @@
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "syrtos/collective/collective.h"
 #include "syrtos/strategy/arrivals.h"
 #include "syrtos/strategy/strategy.h"
@@ -36,8 +39,8 @@ class LocalSteps final : public Strategy {
   const Options options_;
   Replica& replica_;
   const collective::Group group_;
-  collective::Scratch scratch_;  // outlives what arrives
-  Arrivals arrivals_;
+  std::vector<std::unique_ptr<collective::PreparedAllReduce>> sums_;  // of each bucket
+  Arrivals arrivals_;  // goes before the sums, which it uses
   int64_t since_ = 0;  // steps since the last average
   uint32_t averages_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "syrtos/strategy/meeting.h"
 
 #include "syrtos/strategy/text.h"
+#include "syrtos/world/control.h"
 #include "syrtos/world/started.h"
 
 namespace syrtos::strategy {
@@ -10,8 +11,7 @@ using world::Started;
 
 namespace {
 
-/// Takes two items, as texts do.
-Tag tag_of(uint32_t round) { return {world::Purpose::control, 110, round}; }
+Tag tag_of(uint32_t round) { return world::control_tag(world::ControlItem::meeting, round); }
 
 }  // namespace
 

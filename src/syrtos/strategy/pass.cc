@@ -9,11 +9,11 @@ namespace syrtos::strategy {
 namespace {
 
 Task<> add_up(World& world, const collective::Group& workers, Floats sums, int64_t step) {
-  collective::Exchange exchange;
-  exchange.tag = {world::Purpose::statistics, 0, static_cast<uint32_t>(step)};
-  exchange.algorithm = collective::Algorithm::doubling;  // small, and computing waits for it
-  exchange.priority = 1 << 20;
-  co_await collective::all_reduce(world, workers, sums, exchange);
+  collective::ReduceOptions options;
+  options.tag = {world::Purpose::statistics, 0, static_cast<uint32_t>(step)};
+  options.algorithm = collective::Algorithm::doubling;  // small, and computing waits for it
+  options.priority = 1 << 20;
+  co_await collective::all_reduce(world, workers, sums, options);
 }
 
 bool can_follow(const Stage& before, const Stage& stage, const Arrivals& arrivals) {

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "syrtos/world/tag.h"
+#include "syrtos/world/control.h"
 
 namespace syrtos::strategy {
 
@@ -63,6 +63,8 @@ struct Report {
   int64_t dropped = 0;                            ///< gradients that came too late
 };
 
+using world::control_tag;
+using world::ControlItem;
 using world::Purpose;
 using world::Tag;
 
@@ -88,12 +90,12 @@ inline Tag pull_tag(int piece, uint32_t round) {
 inline Tag arena_tag(int piece, uint32_t arena) {
   return {Purpose::gather, static_cast<uint16_t>(piece), arena};
 }
-inline Tag layout_tag(uint32_t part) { return {Purpose::control, 100, part}; }
-inline Tag command_tag(uint32_t number) { return {Purpose::control, 101, number}; }
-inline Tag report_tag() { return {Purpose::control, 102, 0}; }
-/// What a server tells of its measures; takes two items.
-inline Tag told_tag(uint32_t number) { return {Purpose::control, 104, number}; }
+inline Tag layout_tag(uint32_t part) { return control_tag(ControlItem::server_layout, part); }
+inline Tag command_tag(uint32_t number) { return control_tag(ControlItem::server_command, number); }
+inline Tag report_tag() { return control_tag(ControlItem::server_report); }
+/// What a server tells of its measures, as a text.
+inline Tag told_tag(uint32_t number) { return control_tag(ControlItem::server_measures, number); }
 /// From rank 0 to each worker: all servers have ended.
-inline Tag over_tag() { return {Purpose::control, 103, 0}; }
+inline Tag over_tag() { return control_tag(ControlItem::servers_ended); }
 
 }  // namespace syrtos::strategy

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "syrtos/base/error.h"
+#include "syrtos/collective/bf16.h"
 
 namespace syrtos::strategy {
 

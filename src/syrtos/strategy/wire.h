@@ -15,6 +15,10 @@ namespace syrtos::strategy {
 struct SparseGradient {
   std::vector<uint32_t> words;  ///< index * 2 + (1 for negative)
   std::span<const std::byte> bytes() const { return std::as_bytes(std::span(words)); }
+  /// Where sizes alone are simulated: as many words as a thousandth of the elements.
+  static SparseGradient of_size(size_t elements) {
+    return {std::vector<uint32_t>(elements / 1000)};
+  }
 };
 
 /// What was not sent yet of a slice.

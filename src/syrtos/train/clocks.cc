@@ -4,10 +4,12 @@
 #include <cmath>
 
 #include "syrtos/trace/recorder.h"
+#include "syrtos/world/control.h"
 
 namespace syrtos::train {
 
-using world::Purpose;
+using world::control_tag;
+using world::ControlItem;
 using world::Rank;
 using world::Source;
 using world::Tag;
@@ -20,10 +22,10 @@ constexpr double kNanoseconds = 1e9;
 constexpr uint32_t kQuestions = 8;
 constexpr size_t kMostOffsets = 256;
 
-Tag question_tag(uint32_t round) { return {Purpose::control, 120, round}; }
-Tag answer_tag(uint32_t round) { return {Purpose::control, 121, round}; }
+Tag question_tag(uint32_t round) { return control_tag(ControlItem::clock_question, round); }
+Tag answer_tag(uint32_t round) { return control_tag(ControlItem::clock_answer, round); }
 
-Tag error_tag(uint32_t round) { return {Purpose::control, 122, round}; }
+Tag error_tag(uint32_t round) { return control_tag(ControlItem::clock_error, round); }
 
 struct Answer {
   int64_t asked = 0;

@@ -156,11 +156,11 @@ Task<> TeamWork::share(const Sums& sums, bool wants_to_stop) {
 }
 
 Task<> TeamWork::exchange_sums(uint32_t round) {
-  collective::Exchange exchange;
-  exchange.algorithm = collective::Algorithm::doubling;
-  exchange.tag = {Purpose::reduce, 0, round};
-  exchange.priority = 1 << 20;
-  co_await collective::all_reduce(world_, group_, {crossing_.data(), crossing_.size()}, exchange);
+  collective::ReduceOptions options;
+  options.algorithm = collective::Algorithm::doubling;
+  options.tag = {Purpose::reduce, 0, round};
+  options.priority = 1 << 20;
+  co_await collective::all_reduce(world_, group_, {crossing_.data(), crossing_.size()}, options);
 }
 
 Task<> TeamWork::complete_sums() {

@@ -4,59 +4,71 @@
 
 namespace syrtos::world {
 
+struct Started::State {
+  World& world;
+  bool done = false;
+  std::exception_ptr error = {};
+  WaitList joining = {};
+  std::coroutine_handle<> frame = {};
+};
+
 /// The frame that awaits the task; it stays at its end until its owner destroys it.
 struct Started::Frame {
-  struct promise_type {
-    Frame get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+  struct promise_type : PooledFrame {
+    promise_type(World& world, Task<>& /*task*/) : state{world} {}
+    Frame get_return_object() {
+      state.frame = std::coroutine_handle<promise_type>::from_promise(*this);
+      return {&state};
+    }
     std::suspend_always initial_suspend() const noexcept { return {}; }
     std::suspend_always final_suspend() const noexcept { return {}; }
     void return_void() const noexcept {}
     void unhandled_exception() const noexcept { std::terminate(); }
+    State state;
   };
-  std::coroutine_handle<> handle;
+
+  /// Gives a coroutine the state in its own frame; it goes on at once.
+  struct Own {
+    bool await_ready() const noexcept { return false; }
+    bool await_suspend(std::coroutine_handle<promise_type> handle) noexcept {
+      state = &handle.promise().state;
+      return false;
+    }
+    State& await_resume() const noexcept { return *state; }
+    State* state = nullptr;
+  };
+
+  State* state;
 };
 
-struct Started::State {
-  World& world;
-  bool done = false;
-  std::exception_ptr error;
-  WaitList joining;
-  std::coroutine_handle<> frame;
-};
-
-Started::Frame Started::drive(State& state, Task<> task) {
+Started::Frame Started::drive(World& /*world*/, Task<> task) {
+  State& state = co_await Frame::Own();
+  // Cancelled, the task goes before the state does.
+  Task<> driven = std::move(task);
   try {
-    co_await task;
+    co_await driven;
   } catch (...) {
     state.error = std::current_exception();
   }
   state.done = true;
-  while (!state.joining.empty()) state.world.scheduler().ready.push(state.joining.front());
+  while (!state.joining.empty()) state.world.agenda().ready.push(state.joining.front());
 }
 
-Started::Started(World& world, Task<> task)
-    : state_(new State{.world = world, .error = {}, .joining = {}, .frame = {}}) {
-  state_->frame = drive(*state_, std::move(task)).handle;
+Started::Started(World& world, Task<> task) : state_(drive(world, std::move(task)).state) {
   state_->frame.resume();
 }
-
-Started::Started() = default;
-Started::Started(Started&& other) noexcept = default;
-Started::~Started() { cancel(); }
 
 bool Started::done() const { return state_->done; }
 std::exception_ptr Started::error() const { return state_->error; }
 
 Started& Started::operator=(Started&& other) noexcept {
   cancel();
-  state_ = std::move(other.state_);
+  state_ = std::exchange(other.state_, nullptr);
   return *this;
 }
 
 void Started::cancel() {
-  if (state_ == nullptr) return;
-  state_->frame.destroy();
-  state_.reset();
+  if (state_ != nullptr) std::exchange(state_, nullptr)->frame.destroy();
 }
 
 bool Started::Join::await_ready() const { return state_.done; }
@@ -101,11 +113,11 @@ Task<> join_all(World& world, std::vector<Started>& tasks) {
 
 void Event::set() {
   set_ = true;
-  while (!waiting_.empty()) world_.scheduler().ready.push(waiting_.front());
+  while (!waiting_.empty()) world_.agenda().ready.push(waiting_.front());
 }
 
 void Condition::notify_all() {
-  while (!waiting_.empty()) world_.scheduler().ready.push(waiting_.front());
+  while (!waiting_.empty()) world_.agenda().ready.push(waiting_.front());
 }
 
 bool Semaphore::Acquire::await_ready() const {
@@ -120,7 +132,7 @@ void Semaphore::release() {
   } else {
     auto& next = static_cast<Acquire&>(waiting_.front());
     next.granted_ = true;
-    world_.scheduler().ready.push(next);
+    world_.agenda().ready.push(next);
   }
 }
 

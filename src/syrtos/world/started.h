@@ -1,6 +1,6 @@
 #pragma once
 
-#include <memory>
+#include <utility>
 #include <vector>
 
 #include "syrtos/world/task.h"
@@ -14,11 +14,11 @@ class Started {
   struct State;
 
  public:
-  Started();
+  Started() = default;
   Started(World& world, Task<> task);
-  Started(Started&& other) noexcept;
+  Started(Started&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
   Started& operator=(Started&& other) noexcept;
-  ~Started();
+  ~Started() { cancel(); }
 
   bool valid() const { return state_ != nullptr; }
   bool done() const;
@@ -42,9 +42,9 @@ class Started {
 
  private:
   struct Frame;
-  static Frame drive(State& state, Task<> task);
+  static Frame drive(World& world, Task<> task);
 
-  std::unique_ptr<State> state_;
+  State* state_ = nullptr;  // part of the frame that awaits the task
 };
 
 /// Awaits all; the first failure, in order of time, is thrown at once. The others go on until their

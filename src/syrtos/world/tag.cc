@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "syrtos/world/control.h"
+
 namespace syrtos::world {
 
 const char* to_string(Purpose purpose) {
@@ -37,6 +39,10 @@ const char* to_string(Purpose purpose) {
 }
 
 std::string to_string(const Tag& tag) {
+  if (tag.purpose == Purpose::control) {
+    const char* name = name_of_control(tag.item);
+    if (name != nullptr) return fmt::format("{}, round {}", name, tag.round);
+  }
   const std::string part = tag.part == 0 ? "" : fmt::format(" part {}", tag.part);
   return fmt::format("{} {}{}, round {}", to_string(tag.purpose), tag.item, part, tag.round);
 }

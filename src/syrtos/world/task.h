@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "syrtos/world/frame_memory.h"
+
 namespace syrtos::world {
 
 template <typename T>
@@ -22,7 +24,7 @@ struct Return {
   void await_resume() const noexcept {}
 };
 
-struct PromiseBase {
+struct PromiseBase : PooledFrame {
   std::coroutine_handle<> awaiting = std::noop_coroutine();
   std::exception_ptr error;
 

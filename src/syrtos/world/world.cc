@@ -27,7 +27,7 @@ bool Operation::await_suspend(std::coroutine_handle<> handle) {
 void Operation::finish() {
   SYRTOS_CHECK(pending());
   stop();
-  if (state_ == State::pending) world_.scheduler().ready.push(*this);
+  if (state_ == State::pending) world_.agenda().ready.push(*this);
   state_ = State::done;
 }
 
@@ -42,7 +42,7 @@ Message::~Message() {
 
 void Message::start() {
   World& world = this->world();
-  world.scheduler().timers.start(*this, world.now() + world.deadline());
+  world.agenda().timers.start(*this, world.now() + world.deadline());
   if (world.watcher_ != nullptr) world.watcher_->started(*this);
   if (direction == Direction::send) {
     world.start_send(*this);
@@ -65,7 +65,7 @@ void Message::expire() {
   fail(std::make_exception_ptr(DeadlinePassed(text)));
 }
 
-void Sleep::start() { world().scheduler().timers.start(*this, world().now() + seconds_); }
+void Sleep::start() { world().agenda().timers.start(*this, world().now() + seconds_); }
 
 Compute::~Compute() {
   if (pending()) world().abandon(*this);
@@ -79,15 +79,15 @@ AllReduce::~AllReduce() {
 
 void AllReduce::start() {
   World& world = this->world();
-  world.scheduler().timers.start(*this, world.now() + world.deadline());
+  world.agenda().timers.start(*this, world.now() + world.deadline());
   world.start_all_reduce(*this);
 }
 
 void AllReduce::expire() {
   World& world = this->world();
-  const std::string text =
-      fmt::format("{}: waited {:.0f} s for the sum of {} over all ranks: is one of them stuck?",
-                  world.name(world.rank()), world.deadline(), format_bytes(count * sizeof(float)));
+  const std::string text = fmt::format(
+      "{}: waited {:.0f} s for the {} of {} over all ranks: is one of them stuck?",
+      world.name(world.rank()), world.deadline(), to_string(reduction), format_bytes(bytes()));
   world.abandon_all_reduce(*this);
   fail(std::make_exception_ptr(DeadlinePassed(text)));
 }
@@ -106,11 +106,13 @@ Message World::recv(Rank from, Tag tag, Target target) {
 
 Sleep World::sleep(double seconds) { return {*this, seconds}; }
 
-Compute World::compute(double seconds, std::function<void()> work, Where where) {
+Compute World::compute(double seconds, Work work, Where where) {
   return {*this, seconds, std::move(work), where};
 }
 
-AllReduce World::all_reduce(float* values, size_t count) { return {*this, values, count}; }
+AllReduce World::all_reduce(void* values, size_t count, Element element, Reduction reduction) {
+  return {*this, values, count, element, reduction};
+}
 
 void World::start_all_reduce(AllReduce&) {
   throw InternalError("this world has no all-reduce of its own: ask has_all_reduce() first");

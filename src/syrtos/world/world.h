@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "syrtos/world/tag.h"
 #include "syrtos/world/task.h"
 #include "syrtos/world/waiter.h"
+#include "syrtos/world/work.h"
 
 namespace syrtos::world {
 
@@ -38,7 +38,7 @@ class Mismatch : public RunError {
 };
 
 /// Coroutines that can go on, and moments that will come. Belongs to one thread.
-struct Scheduler {
+struct Agenda {
   WaitList ready;
   TimerHeap timers;
 
@@ -149,7 +149,7 @@ class Compute final : public Operation {
   void expire() override {}
 
   const double seconds;  ///< it takes in a simulated world
-  const std::function<void()> work;
+  const Work work;
   const Where where;
 
   // For worlds.
@@ -157,27 +157,35 @@ class Compute final : public Operation {
 
  private:
   friend class World;
-  Compute(World& world, double the_seconds, std::function<void()> the_work, Where the_where)
+  Compute(World& world, double the_seconds, Work the_work, Where the_where)
       : Operation(world), seconds(the_seconds), work(std::move(the_work)), where(the_where) {}
   void start() override;
 };
 
-/// A sum over all ranks that the world has a way of its own for, such as MPI's.
+/// A reduction over all ranks that the world has a way of its own for, such as MPI's.
 class AllReduce final : public Operation {
  public:
   ~AllReduce() override;
   void expire() override;
 
-  float* const values;  ///< each rank's, and then the sum of all
+  void* const values;  ///< each rank's, and then what all of them come to
   const size_t count;
+  const Element element;
+  const Reduction reduction;
+  size_t bytes() const { return count * bytes_of(element); }
 
   // For worlds.
   size_t parts = 0;  ///< that are still on their way
 
  private:
   friend class World;
-  AllReduce(World& world, float* the_values, size_t the_count)
-      : Operation(world), values(the_values), count(the_count) {}
+  AllReduce(World& world, void* the_values, size_t the_count, Element the_element,
+            Reduction the_reduction)
+      : Operation(world),
+        values(the_values),
+        count(the_count),
+        element(the_element),
+        reduction(the_reduction) {}
   void start() override;
 };
 
@@ -220,14 +228,15 @@ class World {
   Message recv(Rank from, Tag tag, Target target);
   Sleep sleep(double seconds);
   /// Runs `work`, which takes `seconds` where time is simulated. What it throws is thrown here.
-  Compute compute(double seconds, std::function<void()> work, Where where = Where::pool);
+  Compute compute(double seconds, Work work, Where where = Where::pool);
 
   virtual bool has_all_reduce() const { return false; }
-  /// Sums in place over all ranks, which must start their sums in the same order. Only in worlds
-  /// that have it. If it fails the world can do nothing else any more.
-  AllReduce all_reduce(float* values, size_t count);
+  /// Reduces in place over all ranks, which must start these in the same order. Only in worlds that
+  /// have it, and not for bf16. If it fails the world can do nothing else any more.
+  AllReduce all_reduce(void* values, size_t count, Element element = Element::f32,
+                       Reduction reduction = Reduction::sum);
 
-  Scheduler& scheduler() { return scheduler_; }
+  Agenda& agenda() { return agenda_; }
   /// nullptr: nobody. The watcher stays until it is replaced.
   void watch_messages(MessageWatcher* watcher) { watcher_ = watcher; }
 
@@ -236,8 +245,8 @@ class World {
   void set_deadline(double seconds) { deadline_ = seconds; }
 
  protected:
-  World(Rank rank, std::vector<std::string> hosts, Scheduler& scheduler)
-      : rank_(rank), hosts_(std::move(hosts)), scheduler_(scheduler) {}
+  World(Rank rank, std::vector<std::string> hosts, Agenda& agenda)
+      : rank_(rank), hosts_(std::move(hosts)), agenda_(agenda) {}
 
   /// Called once the deadline runs. Either may call finish() or fail() at once.
   virtual void start_send(Message& message) = 0;
@@ -260,7 +269,7 @@ class World {
 
   const Rank rank_;
   const std::vector<std::string> hosts_;
-  Scheduler& scheduler_;
+  Agenda& agenda_;
   double deadline_ = 600;
   MessageWatcher* watcher_ = nullptr;
   Traffic traffic_;

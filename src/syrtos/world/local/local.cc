@@ -18,7 +18,7 @@ std::vector<std::string> hosts_of(int ranks) {
 class LocalWorld final : public World {
  public:
   LocalWorld(LocalCluster& cluster, Rank rank, int ranks)
-      : World(rank, hosts_of(ranks), cluster.scheduler_), cluster_(cluster) {}
+      : World(rank, hosts_of(ranks), cluster.agenda_), cluster_(cluster) {}
 
   double now() const override { return seconds_since(cluster_.start_); }
   bool is_lost(Rank rank) const override { return !world(rank).ended_.empty(); }
@@ -158,7 +158,7 @@ void LocalCluster::give_up() {
 
 /// Runs what can run; false when every rank has ended.
 bool LocalCluster::step() {
-  scheduler_.run_ready();
+  agenda_.run_ready();
   bool any = false;
   for (Rank rank = 0; rank < size(); ++rank) {
     Member& member = members_[static_cast<size_t>(rank)];
@@ -169,12 +169,12 @@ bool LocalCluster::step() {
     any = any || !member.over;
   }
   if (!any) return false;
-  if (!scheduler_.ready.empty()) return true;
-  if (scheduler_.timers.empty()) {
+  if (!agenda_.ready.empty()) return true;
+  if (agenda_.timers.empty()) {
     give_up();
     return true;
   }
-  auto& next = static_cast<Operation&>(scheduler_.timers.first());
+  auto& next = static_cast<Operation&>(agenda_.timers.first());
   next.stop();
   if (auto* message = dynamic_cast<Message*>(&next)) {
     // Messages come from this thread alone, so waiting would not help.

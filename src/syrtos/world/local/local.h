@@ -34,7 +34,7 @@ class LocalCluster final : public Cluster {
   void give_up();
   void end_rank(Rank rank, std::string_view why);
 
-  Scheduler scheduler_;
+  Agenda agenda_;
   Clock::time_point start_ = Clock::now();
   std::vector<std::unique_ptr<LocalWorld>> worlds_;
   std::vector<Member> members_;

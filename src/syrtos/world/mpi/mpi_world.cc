@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "syrtos/world/mpi/wire.h"
+#include "syrtos/world/mpi/transport.h"
 #include "syrtos/world/started.h"
 
 namespace syrtos::world {
@@ -21,28 +21,28 @@ constexpr auto kLongestRest = microseconds(1000);
 }  // namespace
 
 MpiWorld::MpiWorld(Rank rank, std::vector<std::string> hosts, std::unique_ptr<Communicator> ranks)
-    : World(rank, std::move(hosts), scheduler_),
+    : World(rank, std::move(hosts), agenda_),
       ranks_(std::move(ranks)),
-      wire_(std::make_unique<Wire>(*this, ranks_->get())) {}
+      transport_(std::make_unique<Transport>(*this, ranks_->get())) {}
 
 MpiWorld::~MpiWorld() {
-  if (wire_->broken()) MPI_Abort(MPI_COMM_WORLD, 1);
-  if (!ran_) wire_->farewell(nullptr);
-  while (!wire_->everybody_left()) {
+  if (transport_->broken()) MPI_Abort(MPI_COMM_WORLD, 1);
+  if (!ran_) transport_->farewell(nullptr);
+  while (!transport_->everybody_left()) {
     if (!step()) rest();
   }
 }
 
-bool MpiWorld::is_lost(Rank rank) const { return wire_->has_left(rank); }
+bool MpiWorld::is_lost(Rank rank) const { return transport_->has_left(rank); }
 
-void MpiWorld::start_send(Message& message) { wire_->send(message); }
-void MpiWorld::start_recv(Message& message) { wire_->recv(message); }
-void MpiWorld::abandon(Message& message) { wire_->abandon(message); }
-void MpiWorld::start_all_reduce(AllReduce& all_reduce) { wire_->all_reduce(all_reduce); }
-void MpiWorld::abandon_all_reduce(AllReduce& all_reduce) { wire_->abandon(all_reduce); }
+void MpiWorld::start_send(Message& message) { transport_->send(message); }
+void MpiWorld::start_recv(Message& message) { transport_->recv(message); }
+void MpiWorld::abandon(Message& message) { transport_->abandon(message); }
+void MpiWorld::start_all_reduce(AllReduce& all_reduce) { transport_->all_reduce(all_reduce); }
+void MpiWorld::abandon_all_reduce(AllReduce& all_reduce) { transport_->abandon(all_reduce); }
 
 void MpiWorld::start_compute(Compute& compute) {
-  if (compute.where == Where::pool) return work_.add(compute);
+  if (compute.where == Where::pool) return work_.put(compute);
   try {
     compute.work();
     compute.finish();
@@ -73,21 +73,21 @@ void MpiWorld::loop(Task<> program, std::exception_ptr& error) {
   Started task(*this, std::move(program));
   last_event_ = Clock::now();
   while (true) {
-    scheduler_.run_ready();
+    agenda_.run_ready();
     if (task.done()) break;
-    if (!step() && scheduler_.ready.empty()) rest();
+    if (!step() && agenda_.ready.empty()) rest();
   }
   error = task.error();
   task.cancel();
-  wire_->farewell(error);
+  transport_->farewell(error);
 }
 
 /// Whatever can be done without waiting; false when that was nothing.
 bool MpiWorld::step() {
   const bool worked = work_.collect();
-  bool any = wire_->progress() || worked;
-  while (!scheduler_.timers.empty() && scheduler_.timers.first().at() <= now()) {
-    auto& next = static_cast<Operation&>(scheduler_.timers.first());
+  bool any = transport_->progress() || worked;
+  while (!agenda_.timers.empty() && agenda_.timers.first().at() <= now()) {
+    auto& next = static_cast<Operation&>(agenda_.timers.first());
     next.stop();
     next.expire();
     any = true;
@@ -101,8 +101,8 @@ void MpiWorld::rest() {
   const auto quiet = duration_cast<microseconds>(moment - last_event_);
   if (quiet < kSpin) return;
   auto until = moment + std::min(quiet / 8, kLongestRest);
-  if (!scheduler_.timers.empty()) {
-    const std::chrono::duration<double> next(scheduler_.timers.first().at());
+  if (!agenda_.timers.empty()) {
+    const std::chrono::duration<double> next(agenda_.timers.first().at());
     until = std::min(until, start_ + duration_cast<Clock::duration>(next));
   }
   work_.wait_until(until);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "syrtos/base/clock.h"
-#include "syrtos/world/mpi/work_queue.h"
+#include "syrtos/world/work_queue.h"
 #include "syrtos/world/world.h"
 
 namespace syrtos::world {
@@ -64,12 +64,12 @@ class MpiWorld final : public World {
   void start_compute(Compute& compute) override;
   void start_all_reduce(AllReduce& all_reduce) override;
   void abandon(Message& message) override;
-  void abandon(Compute& compute) override { work_.abandon(compute); }
+  void abandon(Compute& compute) override { work_.drop(compute); }
   void abandon_all_reduce(AllReduce& all_reduce) override;
 
  private:
   friend class MpiJob;
-  class Wire;
+  class Transport;
 
   MpiWorld(Rank rank, std::vector<std::string> hosts, std::unique_ptr<Communicator> ranks);
   void loop(Task<> program, std::exception_ptr& error);
@@ -79,10 +79,10 @@ class MpiWorld final : public World {
   const Clock::time_point start_ = Clock::now();
   Clock::time_point last_event_ = start_;
   bool ran_ = false;
-  Scheduler scheduler_;
+  Agenda agenda_;
   WorkQueue work_;
   std::unique_ptr<Communicator> ranks_;
-  std::unique_ptr<Wire> wire_;
+  std::unique_ptr<Transport> transport_;
 };
 
 }  // namespace syrtos::world

@@ -100,8 +100,7 @@ void Channel::leave(Parcel& parcel) {
   send.state = nullptr;
   send.moved = parcel.bytes;
   parcel.data.clear();
-  const bool carried =
-      simulation_.options.carry_data || parcel.bytes <= SimOptions::kAlwaysCarried;
+  const bool carried = simulation_.options.carry_data || parcel.bytes <= SimOptions::kAlwaysCarried;
   if (carried && send.source.data != nullptr) {
     const auto* data = static_cast<const std::byte*>(send.source.data);
     parcel.data.assign(data, data + parcel.bytes);

@@ -6,7 +6,7 @@
 
 namespace syrtos::world {
 
-void Job::fire() {
+void Load::fire() {
   processor_->remove(*this);
   done();
 }
@@ -18,27 +18,27 @@ Processor::Processor(const SimHost& host, Network& network, TimerHeap& events, c
       cores_(host.cores),
       link_(network.add_link(host.cores)) {}
 
-void Processor::start(Job& job, double seconds, double cores) {
-  SYRTOS_CHECK(!job.active());
-  job.processor_ = this;
-  job.cores_ = cores;
-  job.left_ = seconds;
-  job.rate_ = 0;
-  job.since_ = job.began_ = now_;
-  jobs_.push_back(&job);
+void Processor::start(Load& load, double seconds, double cores) {
+  SYRTOS_CHECK(!load.active());
+  load.processor_ = this;
+  load.cores_ = cores;
+  load.left_ = seconds;
+  load.rate_ = 0;
+  load.since_ = load.began_ = now_;
+  loads_.push_back(&load);
   limit_flows();
 }
 
-void Processor::stop(Job& job) {
-  if (!job.active()) return;
-  job.Timer::stop();
-  remove(job);
+void Processor::stop(Load& load) {
+  if (!load.active()) return;
+  load.Timer::stop();
+  remove(load);
 }
 
-void Processor::remove(Job& job) {
-  busy_seconds_ += now_ - job.began_;
-  job.processor_ = nullptr;
-  std::erase(jobs_, &job);
+void Processor::remove(Load& load) {
+  busy_seconds_ += now_ - load.began_;
+  load.processor_ = nullptr;
+  std::erase(loads_, &load);
   limit_flows();
 }
 
@@ -49,21 +49,21 @@ void Processor::moving(int change) {
 
 void Processor::limit_flows() {
   computing_ = 0;
-  for (const Job* job : jobs_) computing_ += job->cores_;
+  for (const Load* load : loads_) computing_ += load->cores_;
   const double movers = std::max(1, moving_);
   const double share = cores_ * movers / (movers + computing_);
   network_.set_capacity(link_, std::max(share, cores_ - computing_));
 }
 
 void Processor::settle() {
-  if (jobs_.empty()) return;
+  if (loads_.empty()) return;
   const double rate = std::min(1.0, (cores_ - network_.load(link_)) / computing_);
-  for (Job* job : jobs_) {
-    if (rate == job->rate_) continue;
-    job->left_ = std::max(0.0, job->left_ - job->rate_ * (now_ - job->since_));
-    job->since_ = now_;
-    job->rate_ = rate;
-    events_.start(*job, now_ + job->left_ / rate);
+  for (Load* load : loads_) {
+    if (rate == load->rate_) continue;
+    load->left_ = std::max(0.0, load->left_ - load->rate_ * (now_ - load->since_));
+    load->since_ = now_;
+    load->rate_ = rate;
+    events_.start(*load, now_ + load->left_ / rate);
   }
 }
 

@@ -10,7 +10,7 @@ namespace syrtos::world {
 class Processor;
 
 /// A piece of computing.
-class Job : public SimEvent {
+class Load : public SimEvent {
  public:
   virtual void done() = 0;
   bool active() const { return processor_ != nullptr; }
@@ -27,10 +27,10 @@ class Job : public SimEvent {
   double began_ = 0;
 };
 
-/// The cores of a host, shared as an operating system shares them between threads. Jobs keep their
+/// The cores of a host, shared as an operating system shares them between threads. Loads keep their
 /// cores busy; each rank that moves bytes counts as one core more. While there are enough cores
 /// nobody notices. Otherwise moving bytes may take the idle cores, or its share of all cores by
-/// that count if this is more; jobs share what it leaves, all slowed down alike.
+/// that count if this is more; loads share what it leaves, all slowed down alike.
 ///
 /// For the flows, the cores are one more link of the network, whose capacity is counted in cores.
 class Processor {
@@ -38,18 +38,18 @@ class Processor {
   Processor(const SimHost& host, Network& network, TimerHeap& events, const double& now);
 
   int link() const { return link_; }
-  double busy_seconds() const { return busy_seconds_; }  ///< of jobs that ended
+  double busy_seconds() const { return busy_seconds_; }  ///< of loads that ended
 
-  void start(Job& job, double seconds, double cores);
-  void stop(Job& job);
+  void start(Load& load, double seconds, double cores);
+  void stop(Load& load);
   /// A rank begins (1) or ceases (-1) to move bytes.
   void moving(int change);
-  /// The network has settled: jobs get what flows leave.
+  /// The network has settled: loads get what flows leave.
   void settle();
 
  private:
-  friend class Job;
-  void remove(Job& job);
+  friend class Load;
+  void remove(Load& load);
   void limit_flows();
 
   Network& network_;
@@ -57,8 +57,8 @@ class Processor {
   const double& now_;
   const double cores_;
   const int link_;
-  std::vector<Job*> jobs_;
-  double computing_ = 0;  // cores that the jobs would keep busy
+  std::vector<Load*> loads_;
+  double computing_ = 0;  // cores that the loads would keep busy
   int moving_ = 0;
   double busy_seconds_ = 0;
 };

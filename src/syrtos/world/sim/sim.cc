@@ -76,7 +76,7 @@ std::vector<std::exception_ptr> SimCluster::run(const RankProgram& program) {
 /// Everybody goes on as far as they can; then the next thing happens. False: the run is given up.
 bool SimCluster::step() {
   Simulation& all = *simulation_;
-  WaitList& ready = all.scheduler.ready;
+  WaitList& ready = all.agenda.ready;
   while (!ready.empty() && all.count()) ready.pop().resume();
   if (take_ended()) return true;
   if (!all.count()) {

@@ -6,7 +6,7 @@ namespace syrtos::world {
 
 SimWorld::SimWorld(Simulation& simulation, std::vector<SimWorld*>& worlds, Rank rank,
                    std::vector<std::string> hosts)
-    : World(rank, std::move(hosts), simulation.scheduler),
+    : World(rank, std::move(hosts), simulation.agenda),
       simulation_(simulation),
       worlds_(worlds),
       host_(simulation.options.host_of_rank[static_cast<size_t>(rank)]),
@@ -32,7 +32,7 @@ void SimWorld::end(std::string_view why) {
   for (WaitList* list : {&pool_, &to_start_, &to_finish_}) {
     while (!list->empty()) list->pop();
   }
-  for (Work* work : {&in_pool_, &here_}) {
+  for (Computing* work : {&in_pool_, &here_}) {
     processor_.stop(*work);
     if (work->compute != nullptr) abandon(*work->compute);
   }
@@ -115,7 +115,7 @@ void SimWorld::fail(Operation& operation, std::exception_ptr error) {
   complete(operation);
 }
 
-void SimWorld::begin(Work& work, Compute& compute, double cores) {
+void SimWorld::begin(Computing& work, Compute& compute, double cores) {
   const SimHost& host = simulation_.host(host_);
   const double slowness = simulation_.chance.slowness(rank(), works_++, host.jitter);
   work.compute = &compute;
@@ -128,7 +128,7 @@ void SimWorld::next_of_pool() {
   begin(in_pool_, static_cast<Compute&>(pool_.pop()), simulation_.host(host_).compute_cores);
 }
 
-void SimWorld::worked(Work& work) {
+void SimWorld::worked(Computing& work) {
   simulation_.note(Simulation::Note::computed, rank(), works_);
   if (Compute* compute = std::exchange(work.compute, nullptr)) {
     compute->state = nullptr;
@@ -158,7 +158,7 @@ void SimWorld::abandon(Message& message) {
 void SimWorld::abandon(Compute& compute) {
   compute.unlink();
   if (compute.state == nullptr) return;
-  static_cast<Work*>(compute.state)->compute = nullptr;
+  static_cast<Computing*>(compute.state)->compute = nullptr;
   compute.state = nullptr;
 }
 

@@ -53,8 +53,8 @@ class SimWorld final : public World {
   void abandon(Compute& compute) override;
 
  private:
-  struct Work final : Job {
-    explicit Work(SimWorld& owner) : world(owner) {}
+  struct Computing final : Load {
+    explicit Computing(SimWorld& owner) : world(owner) {}
     void done() override { world.worked(*this); }
     SimWorld& world;
     Compute* compute = nullptr;  // none: it was abandoned; its time passes all the same
@@ -71,9 +71,9 @@ class SimWorld final : public World {
 
   bool hold(Operation& operation);
   void let_go();
-  void begin(Work& work, Compute& compute, double cores);
+  void begin(Computing& work, Compute& compute, double cores);
   void next_of_pool();
-  void worked(Work& work);
+  void worked(Computing& work);
   std::exception_ptr run(const Compute& compute) const;
 
   Simulation& simulation_;
@@ -87,8 +87,8 @@ class SimWorld final : public World {
   int flows_ = 0;
   uint64_t works_ = 0;
   WaitList pool_;  // work that waits for its turn
-  Work in_pool_{*this};
-  Work here_{*this};
+  Computing in_pool_{*this};
+  Computing here_{*this};
   WaitList to_start_;  // until the work here is done
   WaitList to_finish_;
 };

@@ -98,7 +98,7 @@ void Simulation::clear() {
 double Simulation::next() const {
   double at = std::numeric_limits<double>::infinity();
   if (!events.empty()) at = events.first().at();
-  if (!scheduler.timers.empty()) at = std::min(at, scheduler.timers.first().at());
+  if (!agenda.timers.empty()) at = std::min(at, agenda.timers.first().at());
   return at;
 }
 
@@ -114,7 +114,7 @@ void Simulation::advance() {
     event.stop();
     return event.fire();
   }
-  auto& operation = static_cast<Operation&>(scheduler.timers.first());
+  auto& operation = static_cast<Operation&>(agenda.timers.first());
   operation.stop();
   if (auto* message = dynamic_cast<Message*>(&operation); message != nullptr && message->state) {
     message->moved = static_cast<Parcel*>(message->state)->channel->moved(*message);

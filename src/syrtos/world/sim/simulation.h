@@ -21,7 +21,7 @@ class Simulation {
 
   const SimOptions options;
   double now = 0;
-  Scheduler scheduler;
+  Agenda agenda;
   TimerHeap events;
   Network network{now, events};
   const Chance chance{options.faults, options.seed};

@@ -2,13 +2,13 @@
 
 #include <thread>
 
-#include "syrtos/world/tcp/secret.h"
+#include "syrtos/base/secret.h"
 
 namespace syrtos::world {
 
 std::vector<std::exception_ptr> TcpCluster::run(const RankProgram& program) {
   TcpOptions options = options_;
-  options.token = tcp::random_token();
+  options.token = random_token();
   options.members.clear();
   std::vector<Listener> listeners;
   for (int rank = 0; rank < ranks_; ++rank) {

@@ -1,13 +1,11 @@
 #include "syrtos/world/tcp/connection.h"
 
-#include <linux/sockios.h>
-#include <sys/ioctl.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 
+#include "syrtos/world/socket.h"
 #include "syrtos/world/tcp/inbox.h"
 #include "syrtos/world/tcp/peer.h"
 
@@ -31,28 +29,17 @@ bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
 }  // namespace
 
-Connection::Connection(Peer& peer, Descriptor socket)
+Connection::Connection(Peer& peer, std::unique_ptr<Stream> stream)
     : peer_(peer),
-      socket_(std::move(socket)),
+      stream_(std::move(stream)),
       stage_(std::make_unique_for_overwrite<std::byte[]>(kStageBytes)) {}
-
-Connection::Connection(Peer& peer, RingStream ring) : Connection(peer, Descriptor()) {
-  ring_ = ring;
-}
 
 void Connection::close() {
   closed_ = true;
   batch_.clear();
   control_.clear();
   incoming_ = nullptr;
-  socket_.close();
-}
-
-size_t Connection::unacknowledged() const {
-  if (ring_) return ring_->unread();
-  int bytes = 0;
-  if (closed_ || ioctl(socket_.get(), SIOCOUTQ, &bytes) != 0) return 0;
-  return static_cast<size_t>(bytes);
+  stream_->close();
 }
 
 void Connection::detach(const Outgoing& message) {
@@ -67,10 +54,7 @@ void Connection::detach(const Outgoing& message) {
 }
 
 bool Connection::pump() {
-  if (ring_) {
-    readable_ = ring_->readable();
-    writable_ = ring_->writable();
-  }
+  stream_->poll(readable_, writable_);
   if (!closed_ && (readable_ || held_until_ > 0)) read();
   if (!closed_ && writable_) write();
   return !closed_ && (readable_ || held_until_ > 0 ||
@@ -80,10 +64,11 @@ bool Connection::pump() {
 void Connection::fill_batch() {
   size_t bytes = 0;
   for (const OutFrame& frame : batch_) bytes += frame.header.bytes;
-  while (!control_.empty() && batch_.size() < kBatchFrames) {
-    batch_.push_back({control_.front(), nullptr, nullptr, nullptr});
-    control_.pop_front();
+  size_t taken = 0;
+  while (taken < control_.size() && batch_.size() < kBatchFrames) {
+    batch_.push_back({control_[taken++], nullptr, nullptr, nullptr});
   }
+  control_.erase(control_.begin(), control_.begin() + static_cast<ptrdiff_t>(taken));
   OutFrame frame;
   while (carries_data_ && bytes < kBatchBytes && batch_.size() < kBatchFrames &&
          peer_.next_frame(frame)) {
@@ -110,7 +95,7 @@ void Connection::write() {
       add(&frame.header, sizeof(FrameHeader));
       add(frame.data, frame.header.bytes);
     }
-    const ssize_t sent = write_some(parts.data(), count);
+    const ssize_t sent = stream_->write(parts.data(), count);
     if (sent < 0) {
       if (errno == EINTR) continue;
       writable_ = false;
@@ -120,18 +105,6 @@ void Connection::write() {
     moved += static_cast<size_t>(sent);
     advance(static_cast<size_t>(sent));
   }
-}
-
-ssize_t Connection::write_some(const iovec* parts, size_t count) {
-  if (ring_) {
-    const size_t written = ring_->write(parts, count);
-    errno = EAGAIN;
-    return written > 0 ? static_cast<ssize_t>(written) : -1;
-  }
-  msghdr message{};
-  message.msg_iov = const_cast<iovec*>(parts);
-  message.msg_iovlen = count;
-  return sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 void Connection::advance(size_t written) {
@@ -163,15 +136,7 @@ void Connection::look() {
 void Connection::read() {
   read_until_empty();
   // Being woken for each packet would cost more than the packet.
-  if (!readable_) wake_at(left_ - std::min(left_, end_ - begin_));
-}
-
-void Connection::wake_at(size_t bytes) {
-  const int wanted = std::max(1, static_cast<int>(bytes));
-  if (ring_ || closed_ || wanted == wakes_at_) return;
-  wakes_at_ = wanted;
-  // It tells us at once if so many are there already.
-  (void)setsockopt(socket_.get(), SOL_SOCKET, SO_RCVLOWAT, &wanted, sizeof(wanted));
+  if (!readable_) stream_->wake_at(std::max<size_t>(1, left_ - std::min(left_, end_ - begin_)));
 }
 
 void Connection::read_until_empty() {
@@ -194,7 +159,7 @@ void Connection::read_until_empty() {
   }
 }
 
-/// Straight to its place where that is possible, with room for the header that follows.
+/// Reads straight to its place where that is possible, with room for the header that follows.
 ssize_t Connection::read_some() {
   if (begin_ > 0) {
     std::memmove(stage_.get(), stage_.get() + begin_, end_ - begin_);
@@ -202,11 +167,11 @@ ssize_t Connection::read_some() {
     begin_ = 0;
   }
   std::array<iovec, 2> parts;
-  int count = 0;
+  size_t count = 0;
   size_t wanted = 0;
   size_t direct = 0;
   const auto add = [&](std::byte* data, size_t bytes) {
-    parts[static_cast<size_t>(count++)] = {data, bytes};
+    parts[count++] = {data, bytes};
     wanted += bytes;
   };
   std::byte* place = left_ > 0 ? incoming_->place(frame_.offset + frame_.bytes - left_) : nullptr;
@@ -219,22 +184,13 @@ ssize_t Connection::read_some() {
   } else {
     add(stage_.get() + end_, kPeek);
   }
-  ssize_t got = 0;
-  if (ring_) {
-    got = static_cast<ssize_t>(ring_->read(parts.data(), static_cast<size_t>(count)));
-    if (got == 0) {
-      errno = EAGAIN;
-      return -1;
-    }
-  } else {
-    got = readv(socket_.get(), parts.data(), count);
-  }
+  const ssize_t got = stream_->read(parts.data(), count);
   if (got > 0) {
     const size_t to_place = std::min(static_cast<size_t>(got), direct);
     left_ -= to_place;
     end_ += static_cast<size_t>(got) - to_place;
     if (direct > 0 && left_ == 0) end_frame();
-    // The kernel has no more, and will say so when it has.
+    // There is no more, and we shall be told when there is.
     if (static_cast<size_t>(got) < wanted && !ending_) readable_ = false;
   }
   return got;

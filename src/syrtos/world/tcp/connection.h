@@ -1,15 +1,10 @@
 #pragma once
 
-#include <sys/uio.h>
-
-#include <deque>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "syrtos/world/tcp/frame.h"
-#include "syrtos/world/tcp/ring.h"
-#include "syrtos/world/tcp/socket.h"
+#include "syrtos/world/tcp/stream.h"
 
 namespace syrtos::world::tcp {
 
@@ -29,12 +24,10 @@ struct OutFrame {
 /// brings what it reads to the peer's inbox. Never blocks.
 class Connection {
  public:
-  Connection(Peer& peer, Descriptor socket);
-  /// Over memory; only one side of it knows when the other one is gone.
-  Connection(Peer& peer, RingStream ring);
+  Connection(Peer& peer, std::unique_ptr<Stream> stream);
 
-  int descriptor() const { return socket_.get(); }
-  RingStream* ring() { return ring_ ? &*ring_ : nullptr; }
+  /// For the kernel to watch; -1: there is nothing to watch.
+  int descriptor() const { return stream_->descriptor(); }
   /// False: it carries control frames only.
   void set_carries_data(bool carries) { carries_data_ = carries; }
   bool closed() const { return closed_; }
@@ -51,7 +44,7 @@ class Connection {
   bool idle() const { return writable_ && !closed_ && batch_.empty(); }
   bool flushed() const { return batch_.empty() && control_.empty(); }
   /// Bytes that the other side has not acknowledged.
-  size_t unacknowledged() const;
+  size_t unacknowledged() const { return closed_ ? 0 : stream_->unacknowledged(); }
   /// What is left of the message's frames goes on from a copy.
   void detach(const Outgoing& message);
 
@@ -65,12 +58,9 @@ class Connection {
 
  private:
   void fill_batch();
-  ssize_t write_some(const iovec* parts, size_t count);
   void advance(size_t written);
   void read();
   void read_until_empty();
-  /// The kernel wakes us when so many bytes are there; 0: any.
-  void wake_at(size_t bytes);
   /// Takes what is in the stage; false when the connection is over.
   bool parse();
   bool begin_frame();
@@ -79,16 +69,14 @@ class Connection {
   ssize_t read_some();
 
   Peer& peer_;
-  Descriptor socket_;
-  std::optional<RingStream> ring_;
+  std::unique_ptr<Stream> stream_;
   bool carries_data_ = true;
   bool closed_ = false;
   bool readable_ = false;
   bool writable_ = true;
   bool ending_ = false;  // the kernel has more to say than bytes
-  int wakes_at_ = 1;     // bytes
 
-  std::deque<FrameHeader> control_;
+  std::vector<FrameHeader> control_;
   std::vector<OutFrame> batch_;
   size_t written_ = 0;  // of the batch's first frame
 

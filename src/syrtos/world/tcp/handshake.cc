@@ -16,7 +16,7 @@ struct Handshake::Hello {
   uint32_t connections = 0;
   uint32_t to = 0;
   uint32_t shared_memory = 0;
-  Nonce nonce{};
+  SecretBytes nonce{};
 };
 
 namespace {
@@ -40,7 +40,7 @@ Handshake Handshake::connecting(const TcpOptions& options, Rank peer, int index,
   hello.connections = static_cast<uint32_t>(options.connections);
   hello.to = static_cast<uint32_t>(peer);
   hello.shared_memory = options.shared_memory ? 1 : 0;
-  hello.nonce = random_nonce();
+  hello.nonce = random_secret();
   std::memcpy(handshake.hello_.data(), &hello, sizeof(hello));
   return handshake;
 }
@@ -89,18 +89,15 @@ Handshake::State Handshake::get(size_t bytes) {
   return State::done;
 }
 
-Proof Handshake::proof(char role) const {
+SecretBytes Handshake::proof(char role) const {
   std::vector<uint8_t> text(hello_.begin(), hello_.end());
   text.insert(text.end(), nonce_.begin(), nonce_.end());
   text.push_back(static_cast<uint8_t>(role));
-  return prove(options_->token, text);
+  return seal(options_->token, text);
 }
 
 Handshake::State Handshake::connect() {
-  int error = 0;
-  socklen_t length = sizeof(error);
-  if (getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0) error = errno;
-  if (error != 0) return fail(error_text(error));
+  if (const int error = connect_error(socket_.get()); error != 0) return fail(error_text(error));
   if (!put(hello_.data(), hello_.size())) {
     return errno == EAGAIN || errno == ENOTCONN ? State::working : fail(error_text(errno));
   }
@@ -124,33 +121,34 @@ Handshake::State Handshake::take_hello() {
   }
   peer_ = static_cast<Rank>(hello.rank);
   index_ = static_cast<int>(hello.index);
-  nonce_ = random_nonce();
-  const Proof mine_too = proof('a');
-  std::array<uint8_t, sizeof(Nonce) + sizeof(Proof)> challenge;
-  std::memcpy(challenge.data(), nonce_.data(), sizeof(Nonce));
-  std::memcpy(challenge.data() + sizeof(Nonce), mine_too.data(), sizeof(Proof));
+  nonce_ = random_secret();
+  const SecretBytes mine_too = proof('a');
+  std::array<uint8_t, sizeof(SecretBytes) + sizeof(SecretBytes)> challenge;
+  std::memcpy(challenge.data(), nonce_.data(), sizeof(SecretBytes));
+  std::memcpy(challenge.data() + sizeof(SecretBytes), mine_too.data(), sizeof(SecretBytes));
   if (!put(challenge.data(), challenge.size())) return fail(error_text(errno));
   step_ = Step::proof;
   return take_proof();
 }
 
 Handshake::State Handshake::take_challenge() {
-  if (const State state = get(sizeof(Nonce) + sizeof(Proof)); state != State::done) return state;
-  Proof theirs;
-  std::memcpy(nonce_.data(), buffer_.data(), sizeof(Nonce));
-  std::memcpy(theirs.data(), buffer_.data() + sizeof(Nonce), sizeof(Proof));
-  if (!equal(theirs, proof('a'))) return fail("what answers there has another token");
-  const Proof mine = proof('c');
+  if (const State state = get(sizeof(SecretBytes) + sizeof(SecretBytes)); state != State::done)
+    return state;
+  SecretBytes theirs;
+  std::memcpy(nonce_.data(), buffer_.data(), sizeof(SecretBytes));
+  std::memcpy(theirs.data(), buffer_.data() + sizeof(SecretBytes), sizeof(SecretBytes));
+  if (!same_secret(theirs, proof('a'))) return fail("what answers there has another token");
+  const SecretBytes mine = proof('c');
   if (!put(mine.data(), mine.size())) return fail(error_text(errno));
   step_ = Step::welcome;
   return take_welcome();
 }
 
 Handshake::State Handshake::take_proof() {
-  if (const State state = get(sizeof(Proof)); state != State::done) return state;
-  Proof theirs;
-  std::memcpy(theirs.data(), buffer_.data(), sizeof(Proof));
-  if (!equal(theirs, proof('c'))) return fail("a rank with another token");
+  if (const State state = get(sizeof(SecretBytes)); state != State::done) return state;
+  SecretBytes theirs;
+  std::memcpy(theirs.data(), buffer_.data(), sizeof(SecretBytes));
+  if (!same_secret(theirs, proof('c'))) return fail("a rank with another token");
   if (!put(kWelcome, sizeof(kWelcome))) return fail(error_text(errno));
   return State::done;
 }

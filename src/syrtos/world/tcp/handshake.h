@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <string>
 
+#include "syrtos/base/secret.h"
+#include "syrtos/world/socket.h"
 #include "syrtos/world/tcp/options.h"
-#include "syrtos/world/tcp/secret.h"
-#include "syrtos/world/tcp/socket.h"
 
 namespace syrtos::world::tcp {
 
@@ -53,7 +53,7 @@ class Handshake {
   bool put(const void* data, size_t bytes);
   /// Fills the buffer to `bytes`; working until it is full.
   State get(size_t bytes);
-  Proof proof(char role) const;
+  SecretBytes proof(char role) const;
 
   State connect();
   State take_hello();
@@ -70,7 +70,7 @@ class Handshake {
   Step step_ = Step::hello;
   std::string why_;
   std::array<uint8_t, 64> hello_{};
-  Nonce nonce_{};  // the acceptor's
+  SecretBytes nonce_{};  // the acceptor's
   std::array<uint8_t, 64> buffer_{};
   size_t filled_ = 0;
 };

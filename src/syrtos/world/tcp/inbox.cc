@@ -1,13 +1,22 @@
 #include "syrtos/world/tcp/inbox.h"
 
+#include <algorithm>
+
 #include "syrtos/world/tcp/tcp.h"
 
 namespace syrtos::world::tcp {
 
+namespace {
+
+constexpr size_t kMostSpare = 64;                    // entries
+constexpr size_t kMostSpareBytes = 4 * 1024 * 1024;  // of memory for early messages
+
+}  // namespace
+
 std::byte* Incoming::place(size_t offset) const {
   if (unwanted) return nullptr;
   if (kept) return kept.get() + offset;
-  if (recv == nullptr || recv->target.landing != Landing::store) return nullptr;
+  if (recv == nullptr || !recv->target.landing.copies()) return nullptr;
   auto* data = static_cast<std::byte*>(recv->target.data);
   return data == nullptr ? nullptr : data + offset;
 }
@@ -34,7 +43,7 @@ void Inbox::abandon(Message& recv) {
   recv.state = nullptr;
   incoming.recv = nullptr;
   incoming.unwanted = true;
-  incoming.kept.reset();
+  release(incoming);
   if (incoming.offered) {
     give_back(incoming);
     finish(lanes_[incoming.lane], incoming);
@@ -49,13 +58,54 @@ Incoming* Inbox::find(const FrameHeader& frame) {
     return incoming.round == frame.round && incoming.total == frame.total ? &incoming : nullptr;
   }
   if (frame.sequence < lane.next) return nullptr;
-  Incoming& incoming = lane.arrived[frame.sequence];
+  Incoming& incoming = add(lane, frame.sequence);
   incoming.lane = frame.lane;
   incoming.round = frame.round;
   incoming.sequence = frame.sequence;
   incoming.total = incoming.expected = frame.total;
   incoming.unwanted = closed_;
   return &incoming;
+}
+
+Incoming& Inbox::add(Lane& lane, uint64_t sequence) {
+  if (spare_.empty()) return lane.arrived[sequence];
+  Arrived::node_type node = std::move(spare_.back());
+  spare_.pop_back();
+  node.key() = sequence;
+  node.mapped() = {};
+  return lane.arrived.insert(std::move(node)).position->second;
+}
+
+void Inbox::remove(Lane& lane, Arrived::iterator place) {
+  release(place->second);
+  Arrived::node_type node = lane.arrived.extract(place);
+  if (spare_.size() < kMostSpare) spare_.push_back(std::move(node));
+}
+
+/// Memory for a message that comes before its recv.
+void Inbox::keep(Incoming& incoming) {
+  const auto fits = std::find_if(spare_memory_.begin(), spare_memory_.end(), [&](const Memory& m) {
+    return m.size >= incoming.total && m.size / 4 <= incoming.total;
+  });
+  if (fits == spare_memory_.end()) {
+    incoming.kept = std::make_unique_for_overwrite<std::byte[]>(incoming.total);
+    incoming.kept_bytes = incoming.total;
+    return;
+  }
+  incoming.kept = std::move(fits->bytes);
+  incoming.kept_bytes = fits->size;
+  spare_bytes_ -= fits->size;
+  std::swap(*fits, spare_memory_.back());
+  spare_memory_.pop_back();
+}
+
+void Inbox::release(Incoming& incoming) {
+  if (!incoming.kept) return;
+  if (spare_memory_.size() < kMostSpare && spare_bytes_ + incoming.kept_bytes <= kMostSpareBytes) {
+    spare_bytes_ += incoming.kept_bytes;
+    spare_memory_.push_back({std::move(incoming.kept), incoming.kept_bytes});
+  }
+  incoming.kept.reset();
 }
 
 bool Inbox::expects(const FrameHeader& frame) const {
@@ -79,7 +129,7 @@ Incoming* Inbox::begin(const FrameHeader& frame) {
   if (incoming->recv == nullptr && !incoming->unwanted && !incoming->kept) {
     if (frame.bytes > 0) match(lanes_[frame.lane]);
     if (incoming->recv == nullptr && !incoming->unwanted && frame.total > 0) {
-      incoming->kept = std::make_unique_for_overwrite<std::byte[]>(frame.total);
+      keep(*incoming);
     }
   }
   return incoming;
@@ -106,7 +156,7 @@ bool Inbox::withdraw(const FrameHeader& frame) {
   if (incoming->offered) give_back(*incoming);
   incoming->withdrawn = true;
   incoming->expected = frame.offset;
-  incoming->kept.reset();
+  release(*incoming);
   Lane& lane = lanes_[frame.lane];
   if (incoming->recv != nullptr) {
     Message& recv = *incoming->recv;
@@ -164,7 +214,7 @@ void Inbox::match(Lane& lane) {
     }
     ++lane.next;
     incoming.unwanted = true;
-    if (incoming.complete()) lane.arrived.erase(found);
+    if (incoming.complete()) remove(lane, found);
   }
 }
 
@@ -173,7 +223,7 @@ void Inbox::bind(Lane& lane, Incoming& incoming, Message& recv) {
     const Tag found{recv.tag.purpose, recv.tag.item, incoming.round};
     recv.fail(world_.mismatch(recv, found, incoming.total));
     incoming.unwanted = true;
-    incoming.kept.reset();
+    release(incoming);
     if (incoming.offered) give_back(incoming);
   } else {
     incoming.recv = &recv;
@@ -196,7 +246,7 @@ void Inbox::finish(Lane& lane, Incoming& incoming) {
     world_.count().bytes_received += incoming.total;
     recv.finish();
   }
-  if (incoming.sequence < lane.next) lane.arrived.erase(incoming.sequence);
+  if (incoming.sequence < lane.next) remove(lane, lane.arrived.find(incoming.sequence));
 }
 
 void Inbox::lose(const std::string& why) {

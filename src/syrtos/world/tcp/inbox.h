@@ -1,6 +1,5 @@
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -32,6 +31,7 @@ struct Incoming {
   std::optional<Offered> offered;     ///< when it is to be taken from the sender's memory
   size_t taken = 0;                   ///< of that
   std::unique_ptr<std::byte[]> kept;  ///< when bytes came before the recv
+  size_t kept_bytes = 0;              ///< at least the total
 
   bool complete() const { return received == expected; }
   /// Memory into which the bytes at `offset` can be read; null when they must pass through land().
@@ -39,7 +39,8 @@ struct Incoming {
   void land(size_t offset, const std::byte* data, size_t bytes) const;
 };
 
-/// What one rank sent: brings the messages of each lane, by sequence, to the recvs, in order.
+/// What one rank sent: brings the messages of each lane, by sequence, to the recvs, in order. What
+/// messages leave is used again by those that follow, so that nothing is allocated for each.
 class Inbox {
  public:
   Inbox(TcpWorld& world, Rank peer) : world_(world), peer_(peer) {}
@@ -70,13 +71,22 @@ class Inbox {
   void close() { closed_ = true; }
 
  private:
+  using Arrived = std::map<uint64_t, Incoming>;  // by sequence
   struct Lane {
     uint64_t next = 0;  // sequence that the next recv gets
     WaitList waiting;
-    std::map<uint64_t, Incoming> arrived;
+    Arrived arrived;
+  };
+  struct Memory {
+    std::unique_ptr<std::byte[]> bytes;
+    size_t size;
   };
 
   Incoming* find(const FrameHeader& frame);
+  Incoming& add(Lane& lane, uint64_t sequence);
+  void remove(Lane& lane, Arrived::iterator place);
+  void keep(Incoming& incoming);
+  void release(Incoming& incoming);
   void match(Lane& lane);
   void bind(Lane& lane, Incoming& incoming, Message& recv);
   void finish(Lane& lane, Incoming& incoming);
@@ -87,8 +97,11 @@ class Inbox {
   std::unordered_map<uint32_t, Lane> lanes_;
   std::string lost_;  // why
   bool closed_ = false;
-  std::deque<Incoming*> to_take_;
+  std::vector<Incoming*> to_take_;
   std::vector<uint64_t> given_back_;
+  std::vector<Arrived::node_type> spare_;
+  std::vector<Memory> spare_memory_;
+  size_t spare_bytes_ = 0;  // of it
 };
 
 }  // namespace syrtos::world::tcp

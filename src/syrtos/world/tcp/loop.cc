@@ -47,7 +47,7 @@ void TcpWorld::work() {
     const std::lock_guard lock(mutex_);
     error_ = error;
   }
-  compute_.close();
+  work_.close();
 }
 
 void TcpWorld::run_main(const RankProgram& program) {
@@ -56,7 +56,7 @@ void TcpWorld::run_main(const RankProgram& program) {
     Started main(*this, program(*this));
     while (!main.done()) {
       step(options_.heartbeat);
-      scheduler_.run_ready();
+      agenda_.run_ready();
     }
     error = main.error();
   }
@@ -83,15 +83,15 @@ void TcpWorld::step(double longest) {
     if (peer && !peer->lost()) more = peer->pump() || more;
   }
   // Asking the kernel costs more than a small message: not each time that somebody can go on.
-  const bool hurry = !scheduler_.ready.empty() || (!more && spin());
+  const bool hurry = !agenda_.ready.empty() || (!more && spin());
   if (hurry && ++hurried_ < kMostHurried) return;
   hurried_ = 0;
   const double time = now();
   double timeout = 0;
   if (!more && !hurry) {
     timeout = std::min(longest, next_beat_ - time);
-    if (!scheduler_.timers.empty()) {
-      timeout = std::min(timeout, scheduler_.timers.first().at() - time);
+    if (!agenda_.timers.empty()) {
+      timeout = std::min(timeout, agenda_.timers.first().at() - time);
     }
     if (timeout < 0 || !fall_asleep()) timeout = 0;
   }
@@ -119,7 +119,7 @@ int TcpWorld::take_events(double timeout) {
     if (event.data.ptr == nullptr) {
       uint64_t times = 0;
       (void)!read(wake_.get(), &times, sizeof(times));
-      compute_.collect();
+      work_.collect();
       continue;
     }
     auto& connection = *static_cast<tcp::Connection*>(event.data.ptr);
@@ -132,7 +132,7 @@ int TcpWorld::take_events(double timeout) {
 
 /// Looks a while for what comes over common memory: faster than being woken.
 bool TcpWorld::spin() {
-  if (!spins_ || compute_.busy()) return false;
+  if (!spins_ || work_.busy()) return false;
   const double until = now() + kSpin;
   for (int i = 1; i % kLook != 0 || now() < until; ++i) {
     for (const auto& peer : peers_) {
@@ -155,8 +155,8 @@ bool TcpWorld::fall_asleep() {
 }
 
 void TcpWorld::expire_timers() {
-  while (!scheduler_.timers.empty() && scheduler_.timers.first().at() <= now()) {
-    auto& operation = static_cast<Operation&>(scheduler_.timers.first());
+  while (!agenda_.timers.empty() && agenda_.timers.first().at() <= now()) {
+    auto& operation = static_cast<Operation&>(agenda_.timers.first());
     operation.stop();
     operation.expire();
   }

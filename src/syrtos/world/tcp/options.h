@@ -18,7 +18,7 @@ struct TcpMember {
 struct TcpOptions {
   Rank rank = 0;
   std::vector<TcpMember> members;  ///< by rank
-  std::string token;               ///< who does not know it is refused; see tcp::random_token()
+  std::string token;               ///< who does not know it is refused; see random_token()
   int connections = 2;             ///< to each other rank
   double connect_timeout = 10;     ///< seconds until all must have met
   double heartbeat = 1;            ///< seconds

@@ -24,11 +24,13 @@ Peer::Peer(TcpWorld& world, Rank rank, std::vector<Descriptor> sockets,
       shared_(std::move(shared)),
       heard_at_(world.now()) {
   for (Descriptor& socket : sockets) {
-    connections_.emplace_back(*this, std::move(socket));
+    connections_.emplace_back(*this, std::make_unique<SocketStream>(std::move(socket)));
     connections_.back().set_carries_data(shared_ == nullptr);
   }
   if (!shared_) return;
-  ring_ = connections_.emplace_back(*this, shared_->stream()).ring();
+  auto ring = shared_->stream();
+  ring_ = ring.get();
+  connections_.emplace_back(*this, std::move(ring));
   scratch_ = std::make_unique_for_overwrite<std::byte[]>(kScratchBytes);
   offered_.resize(kPullSlots);
   for (uint64_t slot = kPullSlots; shared_->can_pull() && slot > 0;) free_slots_.push_back(--slot);
@@ -37,17 +39,26 @@ Peer::Peer(TcpWorld& world, Rank rank, std::vector<Descriptor> sockets,
 void Peer::send(Message& message) {
   if (lost()) return message.fail(world_.peer_lost(message, lost_));
   message.sequence = sequences_[message.tag.lane()]++;
-  outgoing_.emplace_back();
-  Outgoing& outgoing = outgoing_.back();
-  outgoing.message = &message;
-  outgoing.place = std::prev(outgoing_.end());
-  message.state = &outgoing;
+  Outgoing& outgoing = add(message);
   const auto after = std::upper_bound(
       queue_.begin(), queue_.end(), message.priority,
       [](int priority, const Outgoing* other) { return priority > other->message->priority; });
   queue_.insert(after, &outgoing);
   kick();
 }
+
+Outgoing& Peer::add(Message& message) {
+  if (spare_.empty()) spare_.emplace_back();
+  outgoing_.splice(outgoing_.end(), spare_, spare_.begin());
+  Outgoing& outgoing = outgoing_.back();
+  outgoing = {};
+  outgoing.message = &message;
+  outgoing.place = std::prev(outgoing_.end());
+  message.state = &outgoing;
+  return outgoing;
+}
+
+void Peer::remove(Outgoing& outgoing) { spare_.splice(spare_.begin(), outgoing_, outgoing.place); }
 
 double Peer::now() const { return world_.now(); }
 
@@ -93,7 +104,7 @@ void Peer::finish(Outgoing& outgoing) {
   message.state = nullptr;
   world_.count().messages_sent += 1;
   world_.count().bytes_sent += message.bytes();
-  outgoing_.erase(outgoing.place);
+  remove(outgoing);
   message.finish();
 }
 
@@ -117,10 +128,10 @@ void Peer::abandon(Message& message) {
     frame.sequence = message.sequence;
     frame.offset = outgoing.assigned;
     frame.total = message.source.bytes;
-    outgoing_.erase(outgoing.place);
+    remove(outgoing);
     return say(lead(), frame);
   }
-  outgoing_.erase(outgoing.place);
+  remove(outgoing);
 }
 
 void Peer::say(Connection& connection, const FrameHeader& frame) {

@@ -45,7 +45,7 @@ class Peer {
   bool shares_memory() const { return ring_ != nullptr; }
   /// Something has come over common memory.
   bool has_news() const { return ring_->readable(); }
-  /// Before this thread sleeps, and after; false when there is something to do after all.
+  /// These are called before this thread sleeps, and after. False: there is something to do.
   bool fall_asleep();
   void wake_up();
   /// Shows that we are alive and looks whether it is. `grace` is time in which we did not look.
@@ -66,6 +66,8 @@ class Peer {
   void broken(const std::string& why);
 
  private:
+  Outgoing& add(Message& message);
+  void remove(Outgoing& message);
   void finish(Outgoing& message);
   void kick();
   void say(Connection& connection, const FrameHeader& frame);
@@ -80,11 +82,12 @@ class Peer {
   Inbox inbox_;
   std::deque<Connection> connections_;
   std::unique_ptr<SharedMemory> shared_;
-  RingStream* ring_ = nullptr;      // of the last connection
+  RingStream* ring_ = nullptr;      // of the last connection, which owns it
   std::vector<Outgoing*> offered_;  // by slot: null after it was abandoned
   std::vector<uint64_t> free_slots_;
   std::unique_ptr<std::byte[]> scratch_;
   std::list<Outgoing> outgoing_;
+  std::list<Outgoing> spare_;     // entries that can be used again
   std::vector<Outgoing*> queue_;  // of those that still have bytes to assign: urgent ones first
   std::unordered_map<uint32_t, uint64_t> sequences_;  // by lane
   std::string lost_;                                  // why

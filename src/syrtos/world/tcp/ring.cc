@@ -1,11 +1,21 @@
 #include "syrtos/world/tcp/ring.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 namespace syrtos::world::tcp {
 
-size_t RingStream::write(const iovec* parts, size_t count) {
+namespace {
+
+ssize_t nothing_now() {
+  errno = EAGAIN;
+  return -1;
+}
+
+}  // namespace
+
+ssize_t RingStream::write(const iovec* parts, size_t count) {
   const uint64_t begin = out_->written.load(std::memory_order_relaxed);
   const uint64_t limit = out_->read.load(std::memory_order_acquire) + kRingBytes;
   uint64_t at = begin;
@@ -21,15 +31,14 @@ size_t RingStream::write(const iovec* parts, size_t count) {
       bytes -= piece;
     }
   }
-  if (at != begin) {
-    // In one order with the note that the other side leaves before it sleeps.
-    out_->written.store(at, std::memory_order_seq_cst);
-    wrote_ = true;
-  }
-  return at - begin;
+  if (at == begin) return nothing_now();
+  // This store and the note that the other side leaves before it sleeps have one order.
+  out_->written.store(at, std::memory_order_seq_cst);
+  wrote_ = true;
+  return static_cast<ssize_t>(at - begin);
 }
 
-size_t RingStream::read(const iovec* parts, size_t count) {
+ssize_t RingStream::read(const iovec* parts, size_t count) {
   const uint64_t begin = in_->read.load(std::memory_order_relaxed);
   const uint64_t limit = in_->written.load(std::memory_order_acquire);
   uint64_t at = begin;
@@ -45,11 +54,10 @@ size_t RingStream::read(const iovec* parts, size_t count) {
       bytes -= piece;
     }
   }
-  if (at != begin) {
-    in_->read.store(at, std::memory_order_seq_cst);
-    read_ = true;
-  }
-  return at - begin;
+  if (at == begin) return nothing_now();
+  in_->read.store(at, std::memory_order_seq_cst);
+  read_ = true;
+  return static_cast<ssize_t>(at - begin);
 }
 
 bool RingStream::fall_asleep(bool wants_to_write) {

@@ -1,4 +1,5 @@
 #include "syrtos/world/tcp/shared.h"
+#include "syrtos/world/socket.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,8 +15,7 @@
 
 #include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
-#include "syrtos/world/tcp/secret.h"
-#include "syrtos/world/tcp/socket.h"
+#include "syrtos/base/secret.h"
 
 namespace syrtos::world::tcp {
 
@@ -41,9 +41,9 @@ struct Verdict {
 };
 
 uint64_t random_number() {
-  const Nonce nonce = random_nonce();
+  const SecretBytes secret = random_secret();
   uint64_t number;
-  std::memcpy(&number, nonce.data(), sizeof(number));
+  std::memcpy(&number, secret.data(), sizeof(number));
   return number;
 }
 

@@ -17,7 +17,7 @@ class SharedMemory {
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
 
-  RingStream stream() const { return {*out_, *in_}; }
+  std::unique_ptr<RingStream> stream() const { return std::make_unique<RingStream>(*out_, *in_); }
   /// The other process's memory can be read.
   bool can_pull() const { return can_pull_; }
   /// False with errno set when it cannot be read after all.

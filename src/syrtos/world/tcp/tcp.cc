@@ -9,8 +9,8 @@
 #include <cmath>
 
 #include "syrtos/base/log.h"
-#include "syrtos/world/tcp/meeting.h"
 #include "syrtos/world/tcp/peer.h"
+#include "syrtos/world/tcp/rendezvous.h"
 
 namespace syrtos::world {
 
@@ -32,24 +32,25 @@ void watch(int epoll, int descriptor, uint32_t events, void* whom) {
 }  // namespace
 
 TcpWorld::TcpWorld(TcpOptions options, Listener listener)
-    : World(options.rank, hosts_of(options), scheduler_),
+    : World(options.rank, hosts_of(options), agenda_),
       options_(std::move(options)),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
-      compute_([this] { wake(); }) {
+      work_([this] { wake(); }) {
   SYRTOS_CHECK(rank() >= 0 && rank() < size() && options_.connections > 0, "{} of {}", rank(),
                size());
   SYRTOS_CHECK(epoll_.valid() && wake_.valid(), "errno {}", errno);
   // Nobody else is expected afterwards: the listener ends here.
   const Listener ours = std::move(listener);
-  auto sockets = tcp::Meeting(options_, ours).meet();
+  auto sockets = tcp::Rendezvous(options_, ours).meet();
   watch(epoll_.get(), wake_.get(), EPOLLIN, nullptr);
   for (Rank rank = 0; rank < size(); ++rank) {
     peers_.push_back(nullptr);
     if (rank == this->rank()) continue;
     auto& of_peer = sockets[static_cast<size_t>(rank)];
-    for (const Descriptor& socket : of_peer) tcp::prepare(socket.get(), options_.lost_after);
-    // In order of rank on every rank, so that no two wait for each other.
+    for (const Descriptor& socket : of_peer)
+      prepare_for_messages(socket.get(), options_.lost_after);
+    // Every rank goes in the order of ranks, so that no two wait for each other.
     std::unique_ptr<tcp::SharedMemory> shared;
     if (options_.shared_memory && host(rank) == host(this->rank())) {
       shared = tcp::SharedMemory::agree(of_peer.front().get(), rank < this->rank(),
@@ -61,7 +62,7 @@ TcpWorld::TcpWorld(TcpOptions options, Listener listener)
     if (shared) ++sharing_;
     peers_.back() = std::make_unique<tcp::Peer>(*this, rank, std::move(of_peer), std::move(shared));
     for (tcp::Connection& connection : peers_.back()->connections()) {
-      if (connection.ring() != nullptr) continue;
+      if (connection.descriptor() < 0) continue;
       watch(epoll_.get(), connection.descriptor(), EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
             &connection);
     }
@@ -100,7 +101,7 @@ void TcpWorld::run(const RankProgram& program) {
     program_ = &program;
   }
   wake();
-  compute_.serve();
+  work_.serve();
   const std::lock_guard lock(mutex_);
   if (error_) std::rethrow_exception(error_);
 }
@@ -141,7 +142,7 @@ void TcpWorld::abandon(Message& message) {
 }
 
 void TcpWorld::start_compute(Compute& compute) {
-  if (compute.where == Where::pool) return compute_.put(compute);
+  if (compute.where == Where::pool) return work_.put(compute);
   try {
     compute.work();
     compute.finish();
@@ -150,6 +151,6 @@ void TcpWorld::start_compute(Compute& compute) {
   }
 }
 
-void TcpWorld::abandon(Compute& compute) { compute_.drop(compute); }
+void TcpWorld::abandon(Compute& compute) { work_.drop(compute); }
 
 }  // namespace syrtos::world

@@ -11,10 +11,10 @@
 
 #include "syrtos/base/clock.h"
 #include "syrtos/world/cluster.h"
+#include "syrtos/world/socket.h"
 #include "syrtos/world/started.h"
-#include "syrtos/world/tcp/compute_queue.h"
 #include "syrtos/world/tcp/options.h"
-#include "syrtos/world/tcp/socket.h"
+#include "syrtos/world/work_queue.h"
 
 namespace syrtos::world {
 
@@ -76,12 +76,12 @@ class TcpWorld final : public World {
 
   const TcpOptions options_;
   Clock::time_point start_ = Clock::now();
-  Scheduler scheduler_;
+  Agenda agenda_;
   Descriptor epoll_;
   Descriptor wake_;
   std::vector<std::unique_ptr<tcp::Peer>> peers_;  // none for this rank
   std::unordered_map<uint32_t, Lane> to_self_;
-  tcp::ComputeQueue compute_;
+  WorkQueue work_;
   int sharing_ = 0;  // peers with common memory
   bool spins_ = false;
   int hurried_ = 0;  // times without asking the kernel

@@ -1,4 +1,4 @@
-#include "syrtos/world/tcp/meeting.h"
+#include "syrtos/world/tcp/rendezvous.h"
 
 #include <poll.h>
 
@@ -19,7 +19,7 @@ constexpr size_t kMostStrangers = 64;
 
 }  // namespace
 
-Meeting::Meeting(const TcpOptions& options, const Listener& listener)
+Rendezvous::Rendezvous(const TcpOptions& options, const Listener& listener)
     : options_(options), listener_(listener), seen_(options.members.size()) {
   slots_.resize(options.members.size());
   for (Rank peer = 0; peer < static_cast<Rank>(slots_.size()); ++peer) {
@@ -30,7 +30,7 @@ Meeting::Meeting(const TcpOptions& options, const Listener& listener)
   }
 }
 
-std::vector<std::vector<Descriptor>> Meeting::meet() {
+std::vector<std::vector<Descriptor>> Rendezvous::meet() {
   while (!complete()) {
     if (now() > options_.connect_timeout) fail();
     connect_some();
@@ -45,14 +45,14 @@ std::vector<std::vector<Descriptor>> Meeting::meet() {
   return sockets;
 }
 
-bool Meeting::complete() const {
+bool Rendezvous::complete() const {
   return std::all_of(slots_.begin(), slots_.end(), [](const auto& of_peer) {
     return std::all_of(of_peer.begin(), of_peer.end(),
                        [](const Slot& slot) { return slot.socket.valid(); });
   });
 }
 
-void Meeting::connect_some() {
+void Rendezvous::connect_some() {
   for (size_t peer = 0; peer < endpoints_.size(); ++peer) {
     for (size_t index = 0; index < slots_[peer].size(); ++index) {
       Slot& slot = slots_[peer][index];
@@ -71,10 +71,9 @@ void Meeting::connect_some() {
   }
 }
 
-void Meeting::accept_some() {
+void Rendezvous::accept_some() {
   while (true) {
-    Descriptor socket(
-        accept4(listener_.descriptor(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    Descriptor socket = listener_.accept();
     if (!socket.valid()) return;
     handshakes_.push_back(Handshake::accepted(options_, std::move(socket), now() + kPatience));
     const size_t expected = slots_.size() * static_cast<size_t>(options_.connections);
@@ -87,7 +86,7 @@ void Meeting::accept_some() {
   }
 }
 
-void Meeting::step_all() {
+void Rendezvous::step_all() {
   for (auto it = handshakes_.begin(); it != handshakes_.end();) {
     Handshake::State state = it->step();
     const bool late = state == Handshake::State::working && now() > it->until();
@@ -112,7 +111,7 @@ void Meeting::step_all() {
   }
 }
 
-void Meeting::wait() const {
+void Rendezvous::wait() const {
   std::vector<pollfd> polled = {{listener_.descriptor(), POLLIN, 0}};
   for (const Handshake& one : handshakes_) polled.push_back({one.descriptor(), one.events(), 0});
   // Short enough for the next attempt to connect.
@@ -120,7 +119,7 @@ void Meeting::wait() const {
   (void)poll(polled.data(), polled.size(), static_cast<int>(std::ceil(left * 1000)));
 }
 
-void Meeting::fail() const {
+void Rendezvous::fail() const {
   std::string missing;
   for (size_t peer = 0; peer < slots_.size(); ++peer) {
     const bool there = std::all_of(slots_[peer].begin(), slots_[peer].end(),

@@ -1,4 +1,4 @@
-#include "syrtos/collective/plan.h"
+#include "syrtos/collective/rounds.h"
 
 #include <algorithm>
 #include <numeric>
@@ -54,7 +54,7 @@ Circle everybody(int members) {
 
 }  // namespace
 
-Plan plan_all_reduce(Algorithm algorithm, int member, const Group& group, size_t elements) {
+Rounds all_reduce_rounds(Algorithm algorithm, int member, const Group& group, size_t elements) {
   if (group.size() < 2 || elements == 0) return {};
   switch (algorithm) {
     case Algorithm::ring:
@@ -71,7 +71,7 @@ Plan plan_all_reduce(Algorithm algorithm, int member, const Group& group, size_t
     case Algorithm::native:
       break;
   }
-  refuse("plan of an all-reduce", algorithm);
+  refuse("way of an all-reduce", algorithm);
 }
 
 Cost cost_all_reduce(Algorithm algorithm, int member, const Group& group, size_t elements,
@@ -102,19 +102,19 @@ Cost cost_all_reduce(Algorithm algorithm, int member, const Group& group, size_t
   return cost;
 }
 
-Plan plan_reduce_scatter(Algorithm algorithm, int member, const Group& group, size_t elements) {
+Rounds reduce_scatter_rounds(Algorithm algorithm, int member, const Group& group, size_t elements) {
   const int n = group.size();
-  Plan plan;
-  if (n < 2 || elements == 0) return plan;
+  Rounds rounds;
+  if (n < 2 || elements == 0) return rounds;
   const Split split({0, elements}, n);
   if (algorithm == Algorithm::ring) {
-    add_ring_reduce_scatter(plan, everybody(n), member, split);
+    add_ring_reduce_scatter(rounds, everybody(n), member, split);
   } else if (algorithm == Algorithm::halving_doubling) {
-    add_halving(plan, everybody(n), member, split);
+    add_halving(rounds, everybody(n), member, split);
   } else {
     refuse("reduce-scatter", algorithm);
   }
-  return plan;
+  return rounds;
 }
 
 Cost cost_reduce_scatter(Algorithm algorithm, int member, const Group& group, size_t elements,
@@ -128,19 +128,19 @@ Cost cost_reduce_scatter(Algorithm algorithm, int member, const Group& group, si
   return cost;
 }
 
-Plan plan_all_gather(Algorithm algorithm, int member, const Group& group, size_t elements) {
+Rounds all_gather_rounds(Algorithm algorithm, int member, const Group& group, size_t elements) {
   const int n = group.size();
-  Plan plan;
-  if (n < 2 || elements == 0) return plan;
+  Rounds rounds;
+  if (n < 2 || elements == 0) return rounds;
   const Split split({0, elements}, n);
   if (algorithm == Algorithm::ring) {
-    add_ring_all_gather(plan, everybody(n), member, split);
+    add_ring_all_gather(rounds, everybody(n), member, split);
   } else if (algorithm == Algorithm::halving_doubling) {
-    add_doubling(plan, everybody(n), member, split);
+    add_doubling(rounds, everybody(n), member, split);
   } else {
     refuse("all-gather", algorithm);
   }
-  return plan;
+  return rounds;
 }
 
 Cost cost_all_gather(Algorithm algorithm, int member, const Group& group, size_t elements,
@@ -154,10 +154,10 @@ Cost cost_all_gather(Algorithm algorithm, int member, const Group& group, size_t
   return cost;
 }
 
-Plan plan_all_gather(int member, const std::vector<size_t>& sizes) {
-  Plan plan;
-  add_ring_all_gather(plan, everybody(static_cast<int>(sizes.size())), member, Split(sizes));
-  return plan;
+Rounds all_gather_rounds(int member, const std::vector<size_t>& sizes) {
+  Rounds rounds;
+  add_ring_all_gather(rounds, everybody(static_cast<int>(sizes.size())), member, Split(sizes));
+  return rounds;
 }
 
 Cost cost_all_gather(int member, const std::vector<size_t>& sizes, size_t element_bytes) {

@@ -1,11 +1,11 @@
 #include <algorithm>
 
-#include "syrtos/world/mpi/wire.h"
-#include "syrtos/world/mpi/wire_limits.h"
+#include "syrtos/world/mpi/limits.h"
+#include "syrtos/world/mpi/transport.h"
 
 namespace syrtos::world {
 
-void MpiWorld::Wire::send(Message& message) {
+void MpiWorld::Transport::send(Message& message) {
   if (broken_) return message.fail(broken_error());
   if (message.peer == world_.rank()) return offer_to_self(message);
   if (has_left(message.peer)) {
@@ -31,7 +31,7 @@ void MpiWorld::Wire::send(Message& message) {
   message.state = &outgoing;
 }
 
-void MpiWorld::Wire::offer_to_self(Message& message) {
+void MpiWorld::Transport::offer_to_self(Message& message) {
   Arrival arrival{{.kind = Kind::offer,
                    .lane = message.tag.lane(),
                    .round = message.tag.round,
@@ -41,7 +41,7 @@ void MpiWorld::Wire::offer_to_self(Message& message) {
   handle_offer(world_.rank(), std::move(arrival));
 }
 
-void MpiWorld::Wire::handle_grant(uint64_t id) {
+void MpiWorld::Transport::handle_grant(uint64_t id) {
   const auto found = outgoing_.find(id);
   if (found == outgoing_.end()) return;  // it was withdrawn meanwhile
   found->second.granted = true;
@@ -49,13 +49,13 @@ void MpiWorld::Wire::handle_grant(uint64_t id) {
 }
 
 /// The receiver expected something else, and fails: the sender need not.
-void MpiWorld::Wire::handle_refuse(uint64_t id) {
+void MpiWorld::Transport::handle_refuse(uint64_t id) {
   const auto found = outgoing_.find(id);
   if (found == outgoing_.end()) return;
   finish_send(found->second);
 }
 
-void MpiWorld::Wire::send_segments(Rank to) {
+void MpiWorld::Transport::send_segments(Rank to) {
   auto& waiting = granted_[static_cast<size_t>(to)];
   int& in_flight = in_flight_[static_cast<size_t>(to)];
   while (!waiting.empty() && in_flight < kSegmentsInFlight) {
@@ -67,7 +67,7 @@ void MpiWorld::Wire::send_segments(Rank to) {
     const size_t bytes = std::min(segment_bytes(to), source.bytes - outgoing.begun);
     const std::byte* data = static_cast<const std::byte*>(source.data) + outgoing.begun;
     MPI_Request* request =
-        flights_.add({Flight::Kind::segment_out, &outgoing, outgoing.begun, bytes, nullptr});
+        pieces_.add({Piece::Kind::segment_out, &outgoing, outgoing.begun, bytes, nullptr});
     check_mpi(
         MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, to, tag_of(outgoing.id), comm_, request),
         "MPI_Isend");
@@ -78,11 +78,11 @@ void MpiWorld::Wire::send_segments(Rank to) {
   }
 }
 
-void MpiWorld::Wire::segment_left(Flight& flight) {
-  auto& outgoing = *static_cast<Outgoing*>(flight.owner);
+void MpiWorld::Transport::segment_left(Piece& piece) {
+  auto& outgoing = *static_cast<Outgoing*>(piece.owner);
   --in_flight_[static_cast<size_t>(outgoing.to)];
   --outgoing.in_flight;
-  outgoing.ended += flight.bytes;
+  outgoing.ended += piece.bytes;
   if (outgoing.message == nullptr) return;
   outgoing.message->moved = outgoing.ended;
   if (outgoing.ended < outgoing.message->bytes()) return;
@@ -91,14 +91,14 @@ void MpiWorld::Wire::segment_left(Flight& flight) {
   finish_send(outgoing);
 }
 
-void MpiWorld::Wire::finish_send(Outgoing& outgoing) {
+void MpiWorld::Transport::finish_send(Outgoing& outgoing) {
   Message& message = *outgoing.message;
   outgoing_.erase(outgoing.id);
   message.state = nullptr;
   message.finish();
 }
 
-void MpiWorld::Wire::abandon_send(Message& message) {
+void MpiWorld::Transport::abandon_send(Message& message) {
   if (message.peer == world_.rank()) {
     std::erase_if(lane(message.peer, message.tag.lane()).arrivals,
                   [&](const Arrival& arrival) { return arrival.own == &message; });
@@ -121,7 +121,7 @@ void MpiWorld::Wire::abandon_send(Message& message) {
 }
 
 /// What it has granted it still takes.
-void MpiWorld::Wire::fail_sends_to(Rank to) {
+void MpiWorld::Transport::fail_sends_to(Rank to) {
   for (auto next = outgoing_.begin(); next != outgoing_.end();) {
     Outgoing& outgoing = (next++)->second;
     if (outgoing.to != to || outgoing.granted || outgoing.message == nullptr) continue;

@@ -12,9 +12,9 @@ namespace syrtos::world::tcp {
 /// How the ranks find each other: each connects to all lower ones and accepts all higher ones.
 /// Whoever else comes to the listener is dropped: at once when it says something wrong, after a
 /// moment when it says nothing, and the oldest when too many wait.
-class Meeting {
+class Rendezvous {
  public:
-  Meeting(const TcpOptions& options, const Listener& listener);
+  Rendezvous(const TcpOptions& options, const Listener& listener);
 
   /// Blocks until all are there; the connections by peer and index. Throws RunError that names
   /// the ranks that did not come within the timeout, and what was seen of each.

@@ -1,4 +1,4 @@
-#include "syrtos/world/mpi/flights.h"
+#include "syrtos/world/mpi/pieces.h"
 
 #include <algorithm>
 #include <utility>
@@ -22,15 +22,15 @@ void Buffers::give_back(Buffer buffer) {
   if (buffer && free_.size() < kKept) free_.push_back(std::move(buffer));
 }
 
-MPI_Request* Flights::add(Flight flight) {
-  flights_.push_back(std::move(flight));
+MPI_Request* Pieces::add(Piece piece) {
+  pieces_.push_back(std::move(piece));
   requests_.push_back(MPI_REQUEST_NULL);
   return &requests_.back();
 }
 
-std::vector<Flight>& Flights::ended() {
+std::vector<Piece>& Pieces::ended() {
   ended_.clear();
-  if (flights_.empty()) return ended_;
+  if (pieces_.empty()) return ended_;
   indices_.resize(requests_.size());
   int count = 0;
   check_mpi(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count,
@@ -39,43 +39,43 @@ std::vector<Flight>& Flights::ended() {
   if (count == MPI_UNDEFINED || count == 0) return ended_;
   std::sort(indices_.begin(), indices_.begin() + count);
   for (int i = 0; i < count; ++i) {
-    ended_.push_back(std::move(flights_[static_cast<size_t>(indices_[static_cast<size_t>(i)])]));
+    ended_.push_back(std::move(pieces_[static_cast<size_t>(indices_[static_cast<size_t>(i)])]));
   }
   compact();
   return ended_;
 }
 
-Flights::Cancelled Flights::cancel(const void* owner, size_t offset, bool into_users_memory) {
+Pieces::Cancelled Pieces::cancel(const void* owner, size_t offset, bool into_users_memory) {
   Cancelled result;
-  // From the last one on: what arrives meanwhile belongs to the first that is still there.
-  for (size_t i = flights_.size(); i-- > 0;) {
-    Flight& flight = flights_[i];
-    if (flight.kind != Flight::Kind::segment_in || flight.owner != owner) continue;
-    if (flight.offset < offset || (into_users_memory && flight.buffer)) continue;
+  // The last one goes first: what arrives meanwhile belongs to the first that is still there.
+  for (size_t i = pieces_.size(); i-- > 0;) {
+    Piece& piece = pieces_[i];
+    if (piece.kind != Piece::Kind::segment_in || piece.owner != owner) continue;
+    if (piece.offset < offset || (into_users_memory && piece.buffer)) continue;
     MPI_Status status;
     int cancelled = 0;
     check_mpi(MPI_Cancel(&requests_[i]), "MPI_Cancel");
     check_mpi(MPI_Wait(&requests_[i], &status), "MPI_Wait");
     MPI_Test_cancelled(&status, &cancelled);
-    (cancelled != 0 ? result.never_began : result.ended).push_back(std::move(flight));
+    (cancelled != 0 ? result.never_began : result.ended).push_back(std::move(piece));
   }
   std::reverse(result.never_began.begin(), result.never_began.end());
   compact();
   return result;
 }
 
-void Flights::compact() {
+void Pieces::compact() {
   size_t kept = 0;
   for (size_t i = 0; i < requests_.size(); ++i) {
     if (requests_[i] == MPI_REQUEST_NULL) continue;
     if (i != kept) {
       requests_[kept] = requests_[i];
-      flights_[kept] = std::move(flights_[i]);
+      pieces_[kept] = std::move(pieces_[i]);
     }
     ++kept;
   }
   requests_.resize(kept);
-  flights_.erase(flights_.begin() + static_cast<std::ptrdiff_t>(kept), flights_.end());
+  pieces_.erase(pieces_.begin() + static_cast<std::ptrdiff_t>(kept), pieces_.end());
 }
 
 }  // namespace syrtos::world

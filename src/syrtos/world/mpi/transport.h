@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "syrtos/world/mpi/communicator.h"
-#include "syrtos/world/mpi/flights.h"
 #include "syrtos/world/mpi/mpi_world.h"
+#include "syrtos/world/mpi/pieces.h"
 
 namespace syrtos::world {
 
-/// Messages over MPI. All calls belong to the world's thread.
+/// What carries messages over MPI. All calls belong to the world's thread.
 ///
 /// The sender offers each message by a header on one MPI tag, which keeps their order; a small
 /// message travels within its header. The receiver grants a larger one once somebody awaits it: so
@@ -27,12 +27,12 @@ namespace syrtos::world {
 ///
 /// What is cancelled: the sender withdraws the message after the segments that are on their way;
 /// the receiver lets the rest of it fall into memory of its own.
-class MpiWorld::Wire {
+class MpiWorld::Transport {
  public:
-  Wire(MpiWorld& world, MPI_Comm comm);
-  ~Wire();
-  Wire(const Wire&) = delete;
-  Wire& operator=(const Wire&) = delete;
+  Transport(MpiWorld& world, MPI_Comm comm);
+  ~Transport();
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
 
   void send(Message& message);
   void recv(Message& message);
@@ -45,7 +45,7 @@ class MpiWorld::Wire {
   /// The program has ended here; the others learn it.
   void farewell(const std::exception_ptr& error);
   /// It has ended everywhere and nothing is on its way.
-  bool everybody_left() const { return still_here_ == 0 && flights_.empty(); }
+  bool everybody_left() const { return still_here_ == 0 && pieces_.empty(); }
   bool has_left(Rank rank) const { return !why_left(rank).empty(); }
   /// MPI can do nothing more for us but end the job.
   bool broken() const { return broken_.has_value(); }
@@ -90,42 +90,42 @@ class MpiWorld::Wire {
     size_t landed = 0;
   };
 
-  // wire.cc: headers and ends
+  // transport.cc: headers and ends
   void post_header(size_t slot);
   bool take_headers();
   void handle(Rank from, const std::byte* data, size_t bytes);
   void handle_farewell(Rank from, bool failed, std::string_view why);
   const std::string& why_left(Rank rank) const { return left_[static_cast<size_t>(rank)]; }
   void write(Rank to, const Header& header, const Source& inlined = {});
-  void ended(Flight& flight);
+  void ended(Piece& piece);
   void break_down(const std::string& why);
   std::exception_ptr broken_error() const;
   template <typename Visitor>
   void for_each_recv_from(Rank from, Visitor&& visit);
 
-  // wire_send.cc
+  // transport_send.cc
   void offer_to_self(Message& message);
   void handle_grant(uint64_t id);
   void handle_refuse(uint64_t id);
   void send_segments(Rank to);
-  void segment_left(Flight& flight);
+  void segment_left(Piece& piece);
   void abandon_send(Message& message);
   void finish_send(Outgoing& outgoing);
   void fail_sends_to(Rank to);
 
-  // wire_recv.cc
+  // transport_recv.cc
   Lane& lane(Rank from, uint32_t number) { return lanes_[{from, number}]; }
   void handle_offer(Rank from, Arrival arrival);
   void handle_withdraw(Rank from, const Header& header);
   void match(Message& message, Arrival& arrival);
   void receive_segments(Message& message, const Header& header);
   void post_segment(Incoming& incoming);
-  void post(Incoming& incoming, Flight flight);
-  void segment_landed(Flight& flight);
+  void post(Incoming& incoming, Piece piece);
+  void segment_landed(Piece& piece);
   void end_if_complete(Incoming& incoming);
   void abandon_recv(Message& message);
 
-  /// Of messages between this rank and that one.
+  /// Segments of messages between this rank and that one have this size.
   size_t segment_bytes(Rank peer) const;
   int tag_of(uint64_t id) const {
     return 1 + static_cast<int>(id % static_cast<uint64_t>(highest_tag_));
@@ -147,7 +147,7 @@ class MpiWorld::Wire {
 
   Buffers headers_;
   Buffers segments_;
-  Flights flights_;
+  Pieces pieces_;
   uint64_t next_id_ = 0;
   std::map<uint64_t, Outgoing> outgoing_;
   std::vector<std::vector<Outgoing*>> granted_;  // to each rank, with bytes that have not begun

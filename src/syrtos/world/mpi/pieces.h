@@ -23,8 +23,8 @@ class Buffers {
   std::vector<Buffer> free_;
 };
 
-/// One MPI request.
-struct Flight {
+/// What one MPI request moves or reduces.
+struct Piece {
   enum class Kind { control, segment_out, segment_in, all_reduce };
   Kind kind;
   void* owner = nullptr;
@@ -33,18 +33,18 @@ struct Flight {
   Buffer buffer;  ///< that the request uses, if it is not the user's memory
 };
 
-/// The requests that MPI works on, in the order in which they were made.
-class Flights {
+/// What MPI works on, in the order in which it was begun.
+class Pieces {
  public:
-  bool empty() const { return flights_.empty(); }
+  bool empty() const { return pieces_.empty(); }
   /// The caller starts the request that it gets, at once.
-  MPI_Request* add(Flight flight);
+  MPI_Request* add(Piece piece);
   /// Those that have ended, until the next call.
-  std::vector<Flight>& ended();
+  std::vector<Piece>& ended();
 
   struct Cancelled {
-    std::vector<Flight> never_began;
-    std::vector<Flight> ended;  ///< it was too late
+    std::vector<Piece> never_began;
+    std::vector<Piece> ended;  ///< it was too late
   };
   /// Takes back the owner's receptions from `offset` on; with `into_users_memory`, only those.
   Cancelled cancel(const void* owner, size_t offset, bool into_users_memory);
@@ -53,9 +53,9 @@ class Flights {
   void compact();
 
   std::vector<MPI_Request> requests_;
-  std::vector<Flight> flights_;
+  std::vector<Piece> pieces_;
   std::vector<int> indices_;
-  std::vector<Flight> ended_;
+  std::vector<Piece> ended_;
 };
 
 }  // namespace syrtos::world

@@ -43,8 +43,8 @@ struct Transfer {
   enum class Kind {
     send,
     receive,
-    reduce,  ///< received and added to what is there
-    swap,    ///< sent as it was before the round, and what the peer swaps is added: two messages
+    reduce,  ///< received and reduced with what is there
+    swap,    ///< sent as it was before the round, and reduced with the peer's: two messages
   };
   Kind kind;
   int peer;  ///< a member of the group
@@ -75,12 +75,9 @@ struct Round {
 
 /// What one member does. Members that have nothing to do in a round of the others have an empty
 /// one.
-struct Plan {
-  std::vector<Round> rounds;
-  Round& add_round() { return rounds.emplace_back(); }
-};
+using Rounds = std::vector<Round>;
 
-/// Of one member.
+/// What one member sends, and in how many rounds.
 struct Cost {
   size_t messages_sent = 0;
   size_t bytes_sent = 0;
@@ -92,41 +89,41 @@ struct Cost {
 // Pure functions of who, how many and how much: what this member does, and, found by formula and
 // not by counting, what that costs. `member` and `root` are indices into the group.
 
-Plan plan_all_reduce(Algorithm algorithm, int member, const Group& group, size_t elements);
+Rounds all_reduce_rounds(Algorithm algorithm, int member, const Group& group, size_t elements);
 Cost cost_all_reduce(Algorithm algorithm, int member, const Group& group, size_t elements,
                      size_t element_bytes = 4);
 
-/// Afterwards each member has the sum of its own chunk_of; the rest is not defined. By ring or
-/// halving.
-Plan plan_reduce_scatter(Algorithm algorithm, int member, const Group& group, size_t elements);
+/// Goes by ring or halving. Afterwards each member has the sum of its own chunk_of; the rest is not
+/// defined.
+Rounds reduce_scatter_rounds(Algorithm algorithm, int member, const Group& group, size_t elements);
 Cost cost_reduce_scatter(Algorithm algorithm, int member, const Group& group, size_t elements,
                          size_t element_bytes = 4);
 
-/// Each member's own chunk_of goes to all. By ring or doubling.
-Plan plan_all_gather(Algorithm algorithm, int member, const Group& group, size_t elements);
+/// Each member's own chunk_of goes to all, by ring or doubling.
+Rounds all_gather_rounds(Algorithm algorithm, int member, const Group& group, size_t elements);
 Cost cost_all_gather(Algorithm algorithm, int member, const Group& group, size_t elements,
                      size_t element_bytes = 4);
 
-/// Each member brings its own number of elements; they follow each other. By ring.
-Plan plan_all_gather(int member, const std::vector<size_t>& sizes);
+/// Each member brings its own number of elements; they follow each other. Goes by ring.
+Rounds all_gather_rounds(int member, const std::vector<size_t>& sizes);
 Cost cost_all_gather(int member, const std::vector<size_t>& sizes, size_t element_bytes);
 
-/// By tree in one piece, by ring as a chain through which `pieces` follow each other.
-Plan plan_broadcast(Algorithm algorithm, int member, int members, int root, size_t elements,
-                    int pieces = 1);
+/// A tree takes it in one piece; a ring is a chain through which `pieces` follow each other.
+Rounds broadcast_rounds(Algorithm algorithm, int member, int members, int root, size_t elements,
+                        int pieces = 1);
 Cost cost_broadcast(Algorithm algorithm, int member, int members, int root, size_t elements,
                     size_t element_bytes, int pieces = 1);
 
-/// By tree. Afterwards the root has the sum; what the others have is not defined.
-Plan plan_reduce(int member, int members, int root, size_t elements);
+/// Goes by tree. Afterwards the root has the sum; what the others have is not defined.
+Rounds reduce_rounds(int member, int members, int root, size_t elements);
 Cost cost_reduce(int member, int members, int root, size_t elements, size_t element_bytes = 4);
 
 /// Member m brings sizes[m] elements, numbered from 0; at the root they follow each other.
-Plan plan_gather(int member, int root, const std::vector<size_t>& sizes);
+Rounds gather_rounds(int member, int root, const std::vector<size_t>& sizes);
 Cost cost_gather(int member, int root, const std::vector<size_t>& sizes, size_t element_bytes);
 
 /// Nobody ends before all have begun: messages without content.
-Plan plan_barrier(int member, int members);
+Rounds barrier_rounds(int member, int members);
 Cost cost_barrier(int members);
 
 }  // namespace syrtos::collective

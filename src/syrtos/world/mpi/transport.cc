@@ -1,15 +1,41 @@
-#include "syrtos/world/mpi/wire.h"
+#include "syrtos/world/mpi/transport.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "syrtos/world/mpi/wire_limits.h"
+#include "syrtos/world/mpi/limits.h"
 
 namespace syrtos::world {
 
 namespace {
 
 constexpr int kHeaderTag = 0;
+
+MPI_Datatype type_of(Element element) {
+  switch (element) {
+    case Element::f32:
+      return MPI_FLOAT;
+    case Element::f64:
+      return MPI_DOUBLE;
+    case Element::i64:
+      return MPI_INT64_T;
+    case Element::bf16:
+      break;
+  }
+  fail_request("MPI has no all-reduce of {}: choose another one for it", to_string(element));
+}
+
+MPI_Op operation_of(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::sum:
+      return MPI_SUM;
+    case Reduction::min:
+      return MPI_MIN;
+    case Reduction::max:
+      return MPI_MAX;
+  }
+  return MPI_OP_NULL;
+}
 
 std::string text_of(const std::exception_ptr& error) {
   try {
@@ -23,7 +49,7 @@ std::string text_of(const std::exception_ptr& error) {
 
 }  // namespace
 
-MpiWorld::Wire::Wire(MpiWorld& world, MPI_Comm comm)
+MpiWorld::Transport::Transport(MpiWorld& world, MPI_Comm comm)
     : world_(world),
       comm_(comm),
       left_(static_cast<size_t>(world.size())),
@@ -42,25 +68,25 @@ MpiWorld::Wire::Wire(MpiWorld& world, MPI_Comm comm)
   }
 }
 
-MpiWorld::Wire::~Wire() {
+MpiWorld::Transport::~Transport() {
   for (MPI_Request& request : slot_requests_) {
     MPI_Cancel(&request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
 }
 
-size_t MpiWorld::Wire::segment_bytes(Rank peer) const {
+size_t MpiWorld::Transport::segment_bytes(Rank peer) const {
   return world_.host(peer) == world_.host(world_.rank()) ? kLocalSegmentBytes : kSegmentBytes;
 }
 
-void MpiWorld::Wire::post_header(size_t slot) {
+void MpiWorld::Transport::post_header(size_t slot) {
   check_mpi(MPI_Irecv(slots_[slot].get(), static_cast<int>(headers_.bytes()), MPI_BYTE,
                       MPI_ANY_SOURCE, kHeaderTag, comm_, &slot_requests_[slot]),
             "MPI_Irecv");
 }
 
 /// One slot after the other: several may have been filled, and lanes must keep their order.
-bool MpiWorld::Wire::take_headers() {
+bool MpiWorld::Transport::take_headers() {
   for (bool any = false;; any = true) {
     int done = 0;
     MPI_Status status;
@@ -76,7 +102,7 @@ bool MpiWorld::Wire::take_headers() {
   }
 }
 
-void MpiWorld::Wire::handle(Rank from, const std::byte* data, size_t bytes) {
+void MpiWorld::Transport::handle(Rank from, const std::byte* data, size_t bytes) {
   Header header;
   SYRTOS_CHECK(bytes >= sizeof(header), "{} bytes", bytes);
   std::memcpy(&header, data, sizeof(header));
@@ -96,23 +122,23 @@ void MpiWorld::Wire::handle(Rank from, const std::byte* data, size_t bytes) {
   }
 }
 
-void MpiWorld::Wire::write(Rank to, const Header& header, const Source& inlined) {
+void MpiWorld::Transport::write(Rank to, const Header& header, const Source& inlined) {
   Buffer buffer = headers_.take();
   std::memcpy(buffer.get(), &header, sizeof(header));
   if (inlined.bytes > 0) std::memcpy(buffer.get() + sizeof(header), inlined.data, inlined.bytes);
   const auto bytes = static_cast<int>(sizeof(header) + inlined.bytes);
   const std::byte* data = buffer.get();
-  MPI_Request* request = flights_.add({Flight::Kind::control, nullptr, 0, 0, std::move(buffer)});
+  MPI_Request* request = pieces_.add({Piece::Kind::control, nullptr, 0, 0, std::move(buffer)});
   check_mpi(MPI_Isend(data, bytes, MPI_BYTE, to, kHeaderTag, comm_, request), "MPI_Isend");
 }
 
-bool MpiWorld::Wire::progress() {
+bool MpiWorld::Transport::progress() {
   if (broken_) return false;
   try {
     bool any = take_headers();
     if (broken_) return true;
-    std::vector<Flight>& ended_now = flights_.ended();
-    for (Flight& flight : ended_now) ended(flight);
+    std::vector<Piece>& ended_now = pieces_.ended();
+    for (Piece& piece : ended_now) ended(piece);
     any = any || !ended_now.empty();
     for (Rank rank = 0; rank < world_.size(); ++rank) send_segments(rank);
     return any;
@@ -122,16 +148,16 @@ bool MpiWorld::Wire::progress() {
   }
 }
 
-void MpiWorld::Wire::ended(Flight& flight) {
-  switch (flight.kind) {
-    case Flight::Kind::control:
-      return headers_.give_back(std::move(flight.buffer));
-    case Flight::Kind::segment_out:
-      return segment_left(flight);
-    case Flight::Kind::segment_in:
-      return segment_landed(flight);
-    case Flight::Kind::all_reduce: {
-      auto& operation = *static_cast<AllReduce*>(flight.owner);
+void MpiWorld::Transport::ended(Piece& piece) {
+  switch (piece.kind) {
+    case Piece::Kind::control:
+      return headers_.give_back(std::move(piece.buffer));
+    case Piece::Kind::segment_out:
+      return segment_left(piece);
+    case Piece::Kind::segment_in:
+      return segment_landed(piece);
+    case Piece::Kind::all_reduce: {
+      auto& operation = *static_cast<AllReduce*>(piece.owner);
       if (--operation.parts > 0) return;
       std::erase(all_reduces_, &operation);
       operation.finish();
@@ -139,7 +165,7 @@ void MpiWorld::Wire::ended(Flight& flight) {
   }
 }
 
-void MpiWorld::Wire::abandon(Message& message) {
+void MpiWorld::Transport::abandon(Message& message) {
   if (broken_) return message.unlink();
   if (message.direction == Message::Direction::send) {
     abandon_send(message);
@@ -148,36 +174,39 @@ void MpiWorld::Wire::abandon(Message& message) {
   }
 }
 
-void MpiWorld::Wire::all_reduce(AllReduce& operation) {
+void MpiWorld::Transport::all_reduce(AllReduce& operation) {
   if (broken_) return operation.fail(broken_error());
+  const size_t element_bytes = bytes_of(operation.element);
   for (size_t i = 0; i < operation.count; i += kAllReducePart) {
     const size_t count = std::min(kAllReducePart, operation.count - i);
     MPI_Request* request =
-        flights_.add({Flight::Kind::all_reduce, &operation, 0, count * sizeof(float), nullptr});
-    check_mpi(MPI_Iallreduce(MPI_IN_PLACE, operation.values + i, static_cast<int>(count), MPI_FLOAT,
-                             MPI_SUM, comm_, request),
-              "MPI_Iallreduce");
+        pieces_.add({Piece::Kind::all_reduce, &operation, 0, count * element_bytes, nullptr});
+    auto* values = static_cast<std::byte*>(operation.values) + i * element_bytes;
+    check_mpi(
+        MPI_Iallreduce(MPI_IN_PLACE, values, static_cast<int>(count), type_of(operation.element),
+                       operation_of(operation.reduction), comm_, request),
+        "MPI_Iallreduce");
     ++operation.parts;
   }
   if (operation.parts == 0) return operation.finish();
   all_reduces_.push_back(&operation);
 }
 
-void MpiWorld::Wire::abandon(AllReduce& operation) {
+void MpiWorld::Transport::abandon(AllReduce& operation) {
   std::erase(all_reduces_, &operation);
   // MPI would go on writing to memory that is no longer there.
   break_down("an all-reduce was given up");
 }
 
 template <typename Visitor>
-void MpiWorld::Wire::for_each_recv_from(Rank from, Visitor&& visit) {
+void MpiWorld::Transport::for_each_recv_from(Rank from, Visitor&& visit) {
   for (auto& [key, lane] : lanes_) {
     if (key.first != from) continue;
     while (!lane.recvs.empty()) visit(static_cast<Message&>(lane.recvs.pop()));
   }
 }
 
-void MpiWorld::Wire::farewell(const std::exception_ptr& error) {
+void MpiWorld::Transport::farewell(const std::exception_ptr& error) {
   closed_ = true;
   if (broken_) return;
   const std::string text = error ? "it failed: " + text_of(error) : "it has ended";
@@ -188,7 +217,7 @@ void MpiWorld::Wire::farewell(const std::exception_ptr& error) {
   }
 }
 
-void MpiWorld::Wire::handle_farewell(Rank from, bool failed, std::string_view why) {
+void MpiWorld::Transport::handle_farewell(Rank from, bool failed, std::string_view why) {
   left_[static_cast<size_t>(from)] = why;
   --still_here_;
   for_each_recv_from(from, [&](Message& recv) { recv.fail(world_.peer_lost(recv, why)); });
@@ -199,12 +228,12 @@ void MpiWorld::Wire::handle_farewell(Rank from, bool failed, std::string_view wh
   }
 }
 
-std::exception_ptr MpiWorld::Wire::broken_error() const {
+std::exception_ptr MpiWorld::Transport::broken_error() const {
   return std::make_exception_ptr(RunError(
       fmt::format("{}: MPI cannot go on: {}", world_.name(world_.rank()), broken_.value_or(""))));
 }
 
-void MpiWorld::Wire::break_down(const std::string& why) {
+void MpiWorld::Transport::break_down(const std::string& why) {
   if (broken_) return;
   broken_ = why;
   for (Rank rank = 0; rank < world_.size(); ++rank) {

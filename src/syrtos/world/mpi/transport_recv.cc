@@ -1,11 +1,11 @@
 #include <algorithm>
 
-#include "syrtos/world/mpi/wire.h"
-#include "syrtos/world/mpi/wire_limits.h"
+#include "syrtos/world/mpi/limits.h"
+#include "syrtos/world/mpi/transport.h"
 
 namespace syrtos::world {
 
-void MpiWorld::Wire::recv(Message& message) {
+void MpiWorld::Transport::recv(Message& message) {
   if (broken_) return message.fail(broken_error());
   Lane& its_lane = lane(message.peer, message.tag.lane());
   if (!its_lane.arrivals.empty()) {
@@ -19,7 +19,7 @@ void MpiWorld::Wire::recv(Message& message) {
   its_lane.recvs.push(message);
 }
 
-void MpiWorld::Wire::handle_offer(Rank from, Arrival arrival) {
+void MpiWorld::Transport::handle_offer(Rank from, Arrival arrival) {
   if (closed_) return;  // the sender learns it from the farewell
   Lane& its_lane = lane(from, arrival.header.lane);
   if (its_lane.recvs.empty()) {
@@ -29,7 +29,7 @@ void MpiWorld::Wire::handle_offer(Rank from, Arrival arrival) {
   }
 }
 
-void MpiWorld::Wire::match(Message& message, Arrival& arrival) {
+void MpiWorld::Transport::match(Message& message, Arrival& arrival) {
   const Header& header = arrival.header;
   if (header.round != message.tag.round || header.bytes != message.bytes()) {
     Tag found = message.tag;
@@ -55,7 +55,7 @@ void MpiWorld::Wire::match(Message& message, Arrival& arrival) {
   message.finish();
 }
 
-void MpiWorld::Wire::receive_segments(Message& message, const Header& header) {
+void MpiWorld::Transport::receive_segments(Message& message, const Header& header) {
   Incoming& incoming = incoming_[{message.peer, header.id}] = {&message, message.peer, header.id,
                                                                message.bytes(), message.bytes()};
   message.state = &incoming;
@@ -65,44 +65,44 @@ void MpiWorld::Wire::receive_segments(Message& message, const Header& header) {
   write(message.peer, {.kind = Kind::grant, .id = header.id});
 }
 
-void MpiWorld::Wire::post_segment(Incoming& incoming) {
-  Flight flight{Flight::Kind::segment_in, &incoming, incoming.posted,
-                std::min(segment_bytes(incoming.from), incoming.bytes - incoming.posted), nullptr};
-  incoming.posted += flight.bytes;
-  post(incoming, std::move(flight));
+void MpiWorld::Transport::post_segment(Incoming& incoming) {
+  Piece piece{Piece::Kind::segment_in, &incoming, incoming.posted,
+              std::min(segment_bytes(incoming.from), incoming.bytes - incoming.posted), nullptr};
+  incoming.posted += piece.bytes;
+  post(incoming, std::move(piece));
 }
 
-/// In place if nothing has to be done with the bytes.
-void MpiWorld::Wire::post(Incoming& incoming, Flight flight) {
+/// They arrive in place if nothing has to be done with the bytes.
+void MpiWorld::Transport::post(Incoming& incoming, Piece piece) {
   const Message* message = incoming.message;
-  const bool in_place = message != nullptr && message->target.landing == Landing::store &&
-                        message->target.data != nullptr;
+  const bool in_place =
+      message != nullptr && message->target.landing.copies() && message->target.data != nullptr;
   std::byte* to = nullptr;
   if (in_place) {
-    to = static_cast<std::byte*>(message->target.data) + flight.offset;
+    to = static_cast<std::byte*>(message->target.data) + piece.offset;
   } else {
-    flight.buffer = segments_.take();
-    to = flight.buffer.get();
+    piece.buffer = segments_.take();
+    to = piece.buffer.get();
   }
-  const auto bytes = static_cast<int>(flight.bytes);
-  MPI_Request* request = flights_.add(std::move(flight));
+  const auto bytes = static_cast<int>(piece.bytes);
+  MPI_Request* request = pieces_.add(std::move(piece));
   check_mpi(MPI_Irecv(to, bytes, MPI_BYTE, incoming.from, tag_of(incoming.id), comm_, request),
             "MPI_Irecv");
 }
 
-void MpiWorld::Wire::segment_landed(Flight& flight) {
-  auto& incoming = *static_cast<Incoming*>(flight.owner);
-  incoming.landed += flight.bytes;
+void MpiWorld::Transport::segment_landed(Piece& piece) {
+  auto& incoming = *static_cast<Incoming*>(piece.owner);
+  incoming.landed += piece.bytes;
   if (Message* message = incoming.message) {
-    if (flight.buffer) land(message->target, flight.offset, flight.buffer.get(), flight.bytes);
+    if (piece.buffer) land(message->target, piece.offset, piece.buffer.get(), piece.bytes);
     message->moved = incoming.landed;
   }
-  segments_.give_back(std::move(flight.buffer));
+  segments_.give_back(std::move(piece.buffer));
   if (incoming.posted < incoming.coming) post_segment(incoming);
   end_if_complete(incoming);
 }
 
-void MpiWorld::Wire::end_if_complete(Incoming& incoming) {
+void MpiWorld::Transport::end_if_complete(Incoming& incoming) {
   if (incoming.landed < incoming.coming) return;
   Message* message = incoming.message;
   const bool whole = incoming.coming == incoming.bytes;
@@ -115,7 +115,7 @@ void MpiWorld::Wire::end_if_complete(Incoming& incoming) {
   message->finish();
 }
 
-void MpiWorld::Wire::handle_withdraw(Rank from, const Header& header) {
+void MpiWorld::Transport::handle_withdraw(Rank from, const Header& header) {
   std::erase_if(lane(from, header.lane).arrivals,
                 [&](const Arrival& arrival) { return arrival.header.id == header.id; });
   const auto found = incoming_.find({from, header.id});
@@ -123,20 +123,20 @@ void MpiWorld::Wire::handle_withdraw(Rank from, const Header& header) {
   Incoming& incoming = found->second;
   incoming.coming = header.bytes;
   incoming.posted = std::min(incoming.posted, incoming.coming);
-  for (Flight& flight : flights_.cancel(&incoming, incoming.coming, false).never_began) {
-    segments_.give_back(std::move(flight.buffer));
+  for (Piece& piece : pieces_.cancel(&incoming, incoming.coming, false).never_began) {
+    segments_.give_back(std::move(piece.buffer));
   }
   while (incoming.posted < incoming.coming) post_segment(incoming);
   end_if_complete(incoming);
 }
 
-void MpiWorld::Wire::abandon_recv(Message& message) {
+void MpiWorld::Transport::abandon_recv(Message& message) {
   auto* incoming = static_cast<Incoming*>(message.state);
   if (incoming == nullptr) return message.unlink();
   incoming->message = nullptr;
-  Flights::Cancelled cancelled = flights_.cancel(incoming, 0, true);
-  for (Flight& flight : cancelled.never_began) post(*incoming, std::move(flight));
-  for (Flight& flight : cancelled.ended) segment_landed(flight);
+  Pieces::Cancelled cancelled = pieces_.cancel(incoming, 0, true);
+  for (Piece& piece : cancelled.never_began) post(*incoming, std::move(piece));
+  for (Piece& piece : cancelled.ended) segment_landed(piece);
 }
 
 }  // namespace syrtos::world
