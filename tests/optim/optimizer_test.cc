@@ -117,6 +117,28 @@ TEST_P(EveryMethod, follows_the_naive_double_version_over_many_steps) {
   }
 }
 
+TEST_P(EveryMethod, UpdatesAPartAsItWouldWithinTheWhole) {
+  constexpr size_t kCount = 300;
+  constexpr size_t kFirst = 97;
+  constexpr size_t kPart = 150;
+  const OptimizerOptions options{.method = GetParam()};
+  Optimizer whole(options, kCount);
+  Optimizer parts(options, kCount);
+  std::vector<float> expected(kCount);
+  for (size_t i = 0; i < kCount; ++i) expected[i] = static_cast<float>(wave(i, 5));
+  std::vector<float> w = expected;
+  const std::vector<Segment> segments = {{kFirst, 50, true}, {kFirst + 50, kPart - 50, false}};
+  for (int64_t step = 0; step < 5; ++step) {
+    std::vector<float> gradients(kCount);
+    for (size_t i = 0; i < kCount; ++i) gradients[i] = static_cast<float>(wave(i, step));
+    const Hyper hyper{.learning_rate = 0.1, .weight_decay = 0.01, .step = step};
+    whole.update(expected, gradients, {}, segments, hyper);
+    const std::vector<float> own(gradients.begin() + kFirst, gradients.begin() + kFirst + kPart);
+    parts.update_part(w, own, kFirst, segments, hyper);
+  }
+  EXPECT_EQ(w, expected);
+}
+
 TEST_P(EveryMethod, scales_rate_and_decay_by_the_factors_of_a_segment) {
   constexpr size_t kCount = 64;
   const OptimizerOptions options{.method = GetParam()};

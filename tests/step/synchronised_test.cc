@@ -12,10 +12,10 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/philox.h"
+#include "syrtos/graph/pass_parts.h"
 #include "syrtos/graph/passes.h"
 #include "syrtos/graph/program.h"
 #include "syrtos/graph/reference.h"
-#include "syrtos/graph/stages.h"
 #include "syrtos/nn/model.h"
 #include "syrtos/nn/zoo/zoo.h"
 #include "syrtos/ops/onednn/backend.h"
@@ -77,8 +77,8 @@ class Worker {
   graph::Program& program() { return *program_; }
   const graph::Parameters& parameters() const { return *parameters_; }
   double loss() const { return program_->read_scalar("loss"); }
-  std::vector<graph::Stage> stages() const {
-    return graph::stages_of(*program_, std::vector<int>(parameters_->slots().size(), 0));
+  std::vector<graph::PassPart> parts() const {
+    return graph::parts_of_pass(*program_, std::vector<int>(parameters_->slots().size(), 0));
   }
 
   /// The naive references' gradients, by parameter.
@@ -114,22 +114,22 @@ class Worker {
   Tensor labels_;
 };
 
-/// Runs the workers stage by stage, and adds up what is to be added up in between.
+/// Runs the workers part by part, and adds up what is to be added up in between.
 void run_together(std::vector<std::unique_ptr<Worker>>& workers) {
-  std::vector<std::vector<graph::Stage>> stages;
-  for (const auto& worker : workers) stages.push_back(worker->stages());
+  std::vector<std::vector<graph::PassPart>> parts;
+  for (const auto& worker : workers) parts.push_back(worker->parts());
   graph::PhaseTimes times;
-  for (size_t s = 0; s < stages[0].size(); ++s) {
+  for (size_t s = 0; s < parts[0].size(); ++s) {
     for (size_t w = 0; w < workers.size(); ++w) {
-      workers[w]->program().run_items(stages[w][s].first, stages[w][s].last, kStep, times);
+      workers[w]->program().run_items(parts[w][s].first, parts[w][s].last, kStep, times);
     }
-    for (size_t i = 0; i < stages[0][s].sums.size(); ++i) {
-      std::vector<float> total(stages[0][s].sums[i].size());
-      for (const auto& of_worker : stages) {
+    for (size_t i = 0; i < parts[0][s].sums.size(); ++i) {
+      std::vector<float> total(parts[0][s].sums[i].size());
+      for (const auto& of_worker : parts) {
         ASSERT_EQ(of_worker[s].sums[i].size(), total.size());
         for (size_t k = 0; k < total.size(); ++k) total[k] += of_worker[s].sums[i][k];
       }
-      for (const auto& of_worker : stages) {
+      for (const auto& of_worker : parts) {
         std::copy(total.begin(), total.end(), of_worker[s].sums[i].begin());
       }
     }
@@ -346,19 +346,19 @@ TEST_P(Synchronised, StagesEndWhereSumsAreAddedUpAndCoverTheProgram) {
     std::iota(each.begin(), each.end(), 0);
     size_t item = 0;
     size_t norms = 0;
-    for (const graph::Stage& stage : graph::stages_of(program, each)) {
-      EXPECT_EQ(stage.first, item);
-      EXPECT_GT(stage.last, stage.first);
-      for (; item < stage.last; ++item) {
+    for (const graph::PassPart& part : graph::parts_of_pass(program, each)) {
+      EXPECT_EQ(part.first, item);
+      EXPECT_GT(part.last, part.first);
+      for (; item < part.last; ++item) {
         const std::span<float> sums = program.items()[item].sums;
         if (program.items()[item].operation.starts_with("batch_norm")) ++norms;
         if (sums.empty()) continue;
-        EXPECT_EQ(item + 1, stage.last);
+        EXPECT_EQ(item + 1, part.last);
         EXPECT_EQ(program.items()[item].kernel, program.items()[item + 1].kernel);
-        ASSERT_EQ(stage.sums.size(), 1U);
-        EXPECT_EQ(stage.sums[0].data(), sums.data());
+        ASSERT_EQ(part.sums.size(), 1U);
+        EXPECT_EQ(part.sums[0].data(), sums.data());
       }
-      for (const auto sums : stage.sums) sizes[w].push_back(sums.size());
+      for (const auto sums : part.sums) sizes[w].push_back(sums.size());
     }
     EXPECT_EQ(item, program.items().size());
     EXPECT_EQ(sizes[w].size() * 2, norms);

@@ -1,5 +1,6 @@
 #include "syrtos/strategy/strategy.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <cstring>
 
 #include "syrtos/optim/clip.h"
+#include "syrtos/strategy/servers/commands.h"
 #include "syrtos/world/local/local.h"
 #include "tests/strategy/toy.h"
 
@@ -253,6 +255,24 @@ TEST(LocalSteps, AgreeAtTheEnd) {
   for (const auto& weights : run.weights) EXPECT_EQ(weights, run.weights[0]);
 }
 
+/// Plain descent comes to the goal, or between the goals of the workers where they differ, up to
+/// the `left` rest of the way.
+void expect_between_goals(const std::vector<float>& weights, int workers, const Layout& layout,
+                          double left) {
+  for (const optim::Segment& tensor : layout.tensors) {
+    for (size_t i = tensor.offset; i < tensor.offset + tensor.elements; ++i) {
+      double least = ToyReplica::goal(0, i);
+      double largest = least;
+      for (int worker = 1; worker < workers; ++worker) {
+        least = std::min<double>(least, ToyReplica::goal(worker, i));
+        largest = std::max<double>(largest, ToyReplica::goal(worker, i));
+      }
+      ASSERT_GE(weights[i], least - left) << "element " << i;
+      ASSERT_LE(weights[i], largest + left) << "element " << i;
+    }
+  }
+}
+
 class Free : public testing::TestWithParam<std::pair<const char*, const char*>> {};
 
 TEST_P(Free, WorkersEndWithTheServersWeightsNearTheGoal) {
@@ -262,10 +282,21 @@ TEST_P(Free, WorkersEndWithTheServersWeightsNearTheGoal) {
   run.steps = 200;
   run_all_ranks(run);
   for (const auto& weights : run.weights) EXPECT_EQ(weights, run.weights[0]);
-  EXPECT_LT(difference(run.weights[0], train_alone(run).weights), 6.0);
+  // The learning rates of 200 steps add up to 4.0, so exp(-4.0) of at most 17 is left to go, and
+  // weight decay keeps a thousandth of 11 away from the goal.
+  expect_between_goals(run.weights[0], run.team.workers, run.layout, 17 * std::exp(-4.0) + 0.02);
+  // Every worker pushes each piece in each step, but with backup those who were late leave steps
+  // out.
+  const auto pieces = static_cast<int64_t>(place_on_servers(run.layout, run.team.serving()).size());
   int64_t pushes = 0;
   for (const auto& [stale, count] : run.staleness) pushes += count;
-  EXPECT_GT(pushes, 0);
+  const int64_t all = run.steps * pieces * run.team.workers;
+  if (run.options.sync.left_out() > 0) {
+    EXPECT_GE(pushes, run.steps * pieces * (run.team.workers - run.options.sync.left_out()));
+    EXPECT_LE(pushes, all);
+  } else {
+    EXPECT_EQ(pushes, all);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, Free,
@@ -346,7 +377,7 @@ Task<> compute_long(World& world, Trial& run) {
   co_await world.recv(0, turn(1), world::Target{});
   co_await world.send(server, ready_tag(0, 0), world::Source{&byte, 1});
   Pull reply;
-  co_await world.recv(server, reply_tag(0, 0), world::Target{&reply, sizeof(reply)});
+  co_await world.recv(server, answer_tag(0, 0), world::Target{&reply, sizeof(reply)});
   co_await world.recv(server, pull_tag(0, 0), world::Target{replica.values().data(), bytes});
   co_await world.send(0, turn(2), world::Source{});
   co_await strategy->end();
@@ -377,6 +408,58 @@ TEST(Permits, AreNotHeldByAWorkerThatStillComputes) {
     if (world.rank() == 2) return serve(world, run.team, run.options, run.optimizer);
     return world.rank() == 0 ? take_a_step(world, run) : compute_long(world, run);
   });
+}
+
+/// A worker that ends as soon as the server could serve it.
+Task<> begin_only(World& world, Trial& run) {
+  ToyReplica replica(run.layout, run.optimizer, world.rank());
+  const auto strategy = make_strategy(world, run.team, run.options, run.optimizer, replica);
+  co_await strategy->begin();
+}
+
+/// A server that ends where a worker waits for it: before its permit, or before its answer.
+Task<> end_early(World& world, const Trial& run) {
+  const Layout layout = co_await receive_layout(world);
+  std::vector<float> arena(layout.elements());
+  const size_t bytes = arena.size() * sizeof(float);
+  for (uint32_t i = 0; i < 2; ++i) {  // weights and momentum
+    co_await world.recv(0, arena_tag(0, i), world::Target{arena.data(), bytes});
+  }
+  Push push;
+  co_await world.recv(0, header_tag(0, 0), world::Target{&push, sizeof(push)});
+  if (run.options.permits > 0) co_return;
+  co_await world.recv(0, push_tag(0, 0), world::Target{arena.data(), bytes});
+}
+
+/// What worker 0, or else the server, says when the other one ends where it waits.
+std::string error_of(Trial run, bool server_ends) {
+  run.layout = toy_layout({64}, 1000);
+  run.team = team_of(run.options, 1);
+  LocalCluster cluster(run.team.ranks());
+  const auto errors = cluster.run([&](World& world) -> Task<> {
+    if (world.rank() == 1) {
+      return server_ends ? end_early(world, run)
+                         : serve(world, run.team, run.options, run.optimizer);
+    }
+    return server_ends ? work(world, run) : begin_only(world, run);
+  });
+  try {
+    std::rethrow_exception(errors[server_ends ? 0 : 1]);
+  } catch (const world::PeerLost& error) {
+    return error.what();
+  }
+}
+
+TEST(LostServer, IsNamedWithWhatItWasToSend) {
+  Trial run = make_run(1, "ps", "join");
+  EXPECT_THAT(error_of(run, true), testing::HasSubstr("waiting for server's answer 0, round 0"));
+  run.options.permits = 1;
+  EXPECT_THAT(error_of(run, true), testing::HasSubstr("waiting for permit 0, round 0"));
+}
+
+TEST(LostWorker, IsNamedWithWhatItWasToSend) {
+  EXPECT_THAT(error_of(make_run(1, "ps", "join"), false),
+              testing::HasSubstr("waiting for push header 0, round 0"));
 }
 
 }  // namespace

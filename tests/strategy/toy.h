@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "syrtos/strategy/replica.h"
-#include "syrtos/strategy/server.h"
+#include "syrtos/strategy/servers/server.h"
 #include "syrtos/strategy/strategy.h"
 
 namespace syrtos::strategy {

@@ -162,14 +162,27 @@ Optimizer::Optimizer(const OptimizerOptions& options, size_t elements)
 void Optimizer::update(std::span<float> weights, std::span<const float> gradients,
                        std::span<BFloat16> working, std::span<const Segment> segments,
                        const Hyper& hyper) {
-  SYRTOS_CHECK(weights.size() == elements_ && gradients.size() == elements_, "{} {} {}", elements_,
-               weights.size(), gradients.size());
+  SYRTOS_CHECK(gradients.size() == elements_, "{} {}", elements_, gradients.size());
+  update_elements(weights, gradients, 0, working, segments, hyper);
+}
+
+void Optimizer::update_part(std::span<float> weights, std::span<const float> gradients,
+                            size_t first, std::span<const Segment> segments, const Hyper& hyper) {
+  update_elements(weights, gradients, first, {}, segments, hyper);
+}
+
+void Optimizer::update_elements(std::span<float> weights, std::span<const float> gradients,
+                                size_t first, std::span<BFloat16> working,
+                                std::span<const Segment> segments, const Hyper& hyper) {
+  SYRTOS_CHECK(weights.size() == elements_ && first + gradients.size() <= elements_, "{} {} {} {}",
+               elements_, weights.size(), first, gradients.size());
   SYRTOS_CHECK(working.empty() || working.size() == elements_, "{}", working.size());
   const Kernel kernel = kernel_of(options_.method);
   const auto round = sweep_kernels().round;
   const Sweep common = coefficients(options_, hyper);
   const double common_rate = corrected_rate(options_, hyper);
   const bool decoupled = options_.method == Method::adamw;
+  const auto offset = static_cast<int64_t>(first);
 
   const auto sweep_range = [&](const Segment& segment, int64_t begin, int64_t end) {
     Sweep sweep = common;
@@ -183,7 +196,7 @@ void Optimizer::update(std::span<float> weights, std::span<const float> gradient
     for (int64_t at = begin; at < end; at += kBlock) {
       sweep.n = std::min(kBlock, end - at);
       sweep.weights = weights.data() + at;
-      sweep.gradients = gradients.data() + at;
+      sweep.gradients = gradients.data() + (at - offset);
       if (!slots_.empty()) sweep.slot0 = slots_[0].span().data() + at;
       if (slots_.size() > 1) sweep.slot1 = slots_[1].span().data() + at;
       kernel(sweep);
@@ -192,16 +205,18 @@ void Optimizer::update(std::span<float> weights, std::span<const float> gradient
   };
 
   // Threads share the arena, not each segment, so that one parallel region serves all.
-  parallel_for(static_cast<int64_t>(elements_), kBlock, kSerialBelow,
-               [&](int64_t begin, int64_t end) {
-                 for (const Segment& segment : segments) {
-                   const auto first = static_cast<int64_t>(segment.offset);
-                   const auto last = first + static_cast<int64_t>(segment.elements);
-                   if (first < end && last > begin) {
-                     sweep_range(segment, std::max(first, begin), std::min(last, end));
-                   }
-                 }
-               });
+  parallel_for(
+      static_cast<int64_t>(gradients.size()), kBlock, kSerialBelow, [&](int64_t from, int64_t to) {
+        const int64_t begin = offset + from;
+        const int64_t end = offset + to;
+        for (const Segment& segment : segments) {
+          const auto segment_begin = static_cast<int64_t>(segment.offset);
+          const auto segment_end = segment_begin + static_cast<int64_t>(segment.elements);
+          if (segment_begin < end && segment_end > begin) {
+            sweep_range(segment, std::max(segment_begin, begin), std::min(segment_end, end));
+          }
+        }
+      });
   updates_.fetch_add(1, std::memory_order_relaxed);
 }
 

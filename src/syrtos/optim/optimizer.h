@@ -78,6 +78,10 @@ class Optimizer {
   /// cover is left alone.
   void update(std::span<float> weights, std::span<const float> gradients,
               std::span<BFloat16> working, std::span<const Segment> segments, const Hyper& hyper);
+  /// The same where only a part of the arena has gradients: they belong to the elements from
+  /// `first` on, and all segments lie among those. The weights are the whole arena's.
+  void update_part(std::span<float> weights, std::span<const float> gradients, size_t first,
+                   std::span<const Segment> segments, const Hyper& hyper);
 
   /// So far, of all threads.
   int64_t updates() const { return updates_.load(std::memory_order_relaxed); }
@@ -85,6 +89,10 @@ class Optimizer {
   const std::vector<Slot>& slots() const { return slots_; }
 
  private:
+  void update_elements(std::span<float> weights, std::span<const float> gradients, size_t first,
+                       std::span<BFloat16> working, std::span<const Segment> segments,
+                       const Hyper& hyper);
+
   OptimizerOptions options_;
   size_t elements_;
   std::vector<Slot> slots_;

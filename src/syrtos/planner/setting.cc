@@ -187,7 +187,9 @@ double effort_of(const Workload& workload, const ClusterProfile& cluster,
                                        bucket.count * sizeof(float), setting.options.link);
       }
       const bool ring = algorithm == collective::Algorithm::ring;
-      const double slices = static_cast<double>(bucket.count) * 4 / workers > 256 * 1024 ? 2 : 1;
+      const double bytes =
+          static_cast<double>(bucket.count) * setting.options.wire.bytes_per_element();
+      const int slices = collective::slices_for(static_cast<size_t>(bytes), setting.team.workers);
       const bool doubling = algorithm == collective::Algorithm::doubling;
       messages += workers * slices * (ring ? 2 * (workers - 1) : doubling ? rounds / 2 : rounds);
     }

@@ -7,7 +7,7 @@
 #include "syrtos/base/philox.h"
 #include "syrtos/collective/collective.h"
 #include "syrtos/planner/setting.h"
-#include "syrtos/strategy/server.h"
+#include "syrtos/strategy/servers/server.h"
 #include "syrtos/world/control.h"
 #include "syrtos/world/sim/sim.h"
 #include "syrtos/world/started.h"
@@ -133,8 +133,7 @@ Task<> work(World& world, const Setting& setting, Marks& marks) {
 }
 
 Task<> serve(World& world, const Setting& setting) {
-  strategy::Server server(world, setting.team, setting.options, {}, setting.layout,
-                          setting.team.servers, world.rank() - setting.team.workers);
+  strategy::Server server(world, setting.team, setting.options, {}, setting.layout);
   co_await server.serve();
 }
 

@@ -50,10 +50,10 @@ struct Piece {
   int server = 0;
 };
 
-/// Each tensor goes to the server with the fewest bytes so far; large ones are cut first, into parts
-/// that are no more than a server's fair share and small enough for a server to answer the first of
-/// them while the last are still coming. Small neighbours on one server in one bucket become one
-/// piece.
+/// Each tensor goes to the server with the fewest bytes so far; large ones are cut first, into
+/// parts that are no more than a server's fair share and small enough for a server to answer the
+/// first of them while the last are still coming. Small neighbours on one server in one bucket
+/// become one piece.
 std::vector<Piece> place_on_servers(const Layout& layout, int servers);
 
 }  // namespace syrtos::strategy

@@ -15,29 +15,30 @@ using collective::Floats;
 struct Stage {
   std::vector<int> needs;  ///< buckets
   std::vector<int> finishes;
-  double seconds = 0;  ///< it takes where time is simulated
-  /// To be added up over all workers before the next stage.
+  double seconds = 0;  ///< that it takes where time is simulated
+  /// What is added up over all workers before the next stage.
   std::vector<collective::Floats> sums = {};
 };
 
 /// What one worker trains, as its strategy sees it: arenas of weights and gradients, and a pass in
-/// stages. A network, or in a simulated world its sizes and times. Runs on the pool, all but the
-/// plain questions.
+/// stages. It is a network, or in a simulated world its sizes and times. run, update,
+/// weights_changed and gradient_norm compute and are called on the pool; the others return what is
+/// known and are called on the world's thread.
 class Replica {
  public:
   virtual ~Replica() = default;
 
   virtual const Layout& layout() const = 0;
-  /// Of the pass that comes next.
+  /// The stages of the pass that comes next.
   virtual const std::vector<Stage>& stages() const = 0;
   virtual void run(size_t stage) = 0;
-  /// May be asked while the next stage runs. Of the time that this stage took when it ran last: the
-  /// share before the loss was known.
+  /// The share of the time that this stage took, when it ran last, before the loss was known. May
+  /// be asked while the next stage runs.
   virtual double forward_share(size_t stage) const {
     return stages()[stage].finishes.empty() ? 1 : 0;
   }
 
-  /// Arenas; without data where only sizes are simulated.
+  /// The arenas have no data where only sizes are simulated.
   virtual Floats weights() = 0;
   virtual Floats gradients() = 0;
   /// Running statistics: not trained, but part of the model.
@@ -48,7 +49,7 @@ class Replica {
   /// Takes the optimiser's step on these elements.
   virtual void update(size_t first, size_t count, const optim::Hyper& hyper) = 0;
   virtual double update_seconds(size_t count) const = 0;
-  /// Updates so far, of all whose weights are in the same memory.
+  /// Updates so far by all whose weights are in the same memory.
   virtual int64_t updates() const { return 0; }
   /// The weights came from elsewhere: whatever is derived from them is made anew.
   virtual void weights_changed(size_t first, size_t count) = 0;

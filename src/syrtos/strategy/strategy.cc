@@ -2,7 +2,7 @@
 
 #include "syrtos/strategy/all_reduce.h"
 #include "syrtos/strategy/local_steps.h"
-#include "syrtos/strategy/server_training.h"
+#include "syrtos/strategy/servers/training.h"
 #include "syrtos/strategy/shared.h"
 
 namespace syrtos::strategy {

@@ -8,8 +8,8 @@
 #include "syrtos/optim/optimizer.h"
 #include "syrtos/strategy/meter.h"
 #include "syrtos/strategy/options.h"
-#include "syrtos/strategy/protocol.h"
 #include "syrtos/strategy/replica.h"
+#include "syrtos/strategy/servers/protocol.h"
 #include "syrtos/strategy/team.h"
 #include "syrtos/world/world.h"
 

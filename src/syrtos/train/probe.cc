@@ -10,7 +10,7 @@
 #include "syrtos/base/parallel.h"
 #include "syrtos/base/statistics.h"
 #include "syrtos/data/sets/random_data.h"
-#include "syrtos/graph/stages.h"
+#include "syrtos/graph/pass_parts.h"
 #include "syrtos/optim/optimizer.h"
 #include "syrtos/train/compiled_network.h"
 
@@ -117,7 +117,7 @@ void note_moments(const graph::Program& program, strategy::ComputeTimes::Pass& p
   pass.needed.assign(tensors, 0);
   pass.ready.assign(tensors, pass.seconds);
   double now = 0;
-  for (const graph::Stage& stage : graph::stages_of(program, own_bucket)) {
+  for (const graph::PassPart& stage : graph::parts_of_pass(program, own_bucket)) {
     for (const int tensor : stage.needs) pass.needed[static_cast<size_t>(tensor)] = now;
     for (size_t i = stage.first; i < stage.last; ++i) now += pass.items[i];
     for (const int tensor : stage.finishes) pass.ready[static_cast<size_t>(tensor)] = now;

@@ -62,8 +62,8 @@ const NetworkReplica::Plan& NetworkReplica::plan(NetworkProgram& program) {
   const auto known = plans_.find(&program.program());
   if (known != plans_.end()) return known->second;
   Plan made;
-  made.parts = graph::stages_of(program.program(), strategy::bucket_of_tensor(layout_));
-  for (const graph::Stage& part : made.parts) {
+  made.parts = graph::parts_of_pass(program.program(), strategy::bucket_of_tensor(layout_));
+  for (const graph::PassPart& part : made.parts) {
     strategy::Stage& stage = made.stages.emplace_back();
     stage.needs = part.needs;
     stage.finishes = part.finishes;
@@ -121,7 +121,7 @@ void NetworkReplica::run(size_t stage) {
     sleep_through(times_[stage].forward_s + times_[stage].backward_s);
     return;
   }
-  const graph::Stage& part = plan_->parts[stage];
+  const graph::PassPart& part = plan_->parts[stage];
   KernelTimes* profile = program_ == &network_.training() ? &profile_ : nullptr;
   program_->program().run_items(part.first, part.last, step_, times_[stage], profile);
 }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "syrtos/base/clock.h"
-#include "syrtos/graph/stages.h"
+#include "syrtos/graph/pass_parts.h"
 #include "syrtos/optim/clip.h"
 #include "syrtos/strategy/compute_times.h"
 #include "syrtos/strategy/replica.h"
@@ -53,7 +53,7 @@ class NetworkReplica final : public strategy::Replica {
  private:
   /// The stages of one program.
   struct Plan {
-    std::vector<graph::Stage> parts;
+    std::vector<graph::PassPart> parts;
     std::vector<strategy::Stage> stages;
     std::vector<graph::PhaseTimes> replayed;  ///< of each, when they are not computed
   };

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "syrtos/job/job.h"
-#include "syrtos/strategy/server.h"
+#include "syrtos/strategy/servers/server.h"
 #include "syrtos/train/accounting.h"
 #include "syrtos/train/measuring_cost.h"
 #include "syrtos/train/own_measures.h"

@@ -34,6 +34,12 @@ const char* to_string(Purpose purpose) {
       return "batch-norm statistics";
     case Purpose::news:
       return "news";
+    case Purpose::push_header:
+      return "push header";
+    case Purpose::answer:
+      return "server's answer";
+    case Purpose::readiness:
+      return "readiness";
   }
   return "unknown";
 }

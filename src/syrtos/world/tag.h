@@ -17,11 +17,14 @@ enum class Purpose : uint8_t {
   all_gather,
   gather,
   all_reduce,
-  push,        ///< gradients to a server
-  pull,        ///< weights, or averaged gradients, from a server
-  permit,      ///< a server's leave to transfer
-  statistics,  ///< of batch norm, inside a pass
-  news,        ///< for whoever watches a run
+  push,         ///< gradients to a server
+  pull,         ///< weights, or averaged gradients, from a server
+  permit,       ///< a server's leave to send a gradient
+  statistics,   ///< of batch norm, inside a pass
+  news,         ///< for whoever watches a run
+  push_header,  ///< what a worker is about to push, or asks for
+  answer,       ///< a server's, before the weights
+  readiness,    ///< of a worker that can receive weights
 };
 
 const char* to_string(Purpose purpose);

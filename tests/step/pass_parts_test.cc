@@ -1,4 +1,4 @@
-#include "syrtos/graph/stages.h"
+#include "syrtos/graph/pass_parts.h"
 
 #include <gtest/gtest.h>
 
@@ -21,9 +21,9 @@ train::CompiledNetwork make_network(const char* name, DType dtype) {
   return {nn::find_network(name), options, train::CompiledNetwork::Use::training};
 }
 
-class Stages : public testing::TestWithParam<DType> {};
+class PassParts : public testing::TestWithParam<DType> {};
 
-TEST_P(Stages, CoverTheProgramAndFinishSlicesInTheOrderInWhichTheyLie) {
+TEST_P(PassParts, CoverTheProgramAndFinishSlicesInTheOrderInWhichTheyLie) {
   train::CompiledNetwork network = make_network("resnet18", GetParam());
   const graph::Program& program = network.training().program();
   const size_t slots = program.parameters().slots().size();
@@ -32,12 +32,12 @@ TEST_P(Stages, CoverTheProgramAndFinishSlicesInTheOrderInWhichTheyLie) {
   size_t item = 0;
   int next = 0;
   std::vector<bool> needed(slots);
-  for (const graph::Stage& stage : graph::stages_of(program, each)) {
-    EXPECT_EQ(stage.first, item);
-    EXPECT_GT(stage.last, stage.first);
-    item = stage.last;
-    for (const int bucket : stage.needs) needed[static_cast<size_t>(bucket)] = true;
-    for (const int bucket : stage.finishes) {
+  for (const graph::PassPart& part : graph::parts_of_pass(program, each)) {
+    EXPECT_EQ(part.first, item);
+    EXPECT_GT(part.last, part.first);
+    item = part.last;
+    for (const int bucket : part.needs) needed[static_cast<size_t>(bucket)] = true;
+    for (const int bucket : part.finishes) {
       EXPECT_EQ(bucket, next++);
       EXPECT_TRUE(needed[static_cast<size_t>(bucket)]) << bucket;
     }
@@ -46,18 +46,18 @@ TEST_P(Stages, CoverTheProgramAndFinishSlicesInTheOrderInWhichTheyLie) {
   EXPECT_EQ(next, static_cast<int>(slots));
 }
 
-TEST_P(Stages, OneBucketFinishesLast) {
+TEST_P(PassParts, OneBucketFinishesLast) {
   train::CompiledNetwork network = make_network("resnet18", GetParam());
   const graph::Program& program = network.training().program();
   const std::vector<int> one(program.parameters().slots().size(), 0);
-  const std::vector<graph::Stage> stages = graph::stages_of(program, one);
-  for (size_t i = 0; i < stages.size(); ++i) {
-    const bool finishes = !stages[i].finishes.empty();
-    EXPECT_EQ(finishes, i + 1 == stages.size()) << i;
+  const std::vector<graph::PassPart> parts = graph::parts_of_pass(program, one);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const bool finishes = !parts[i].finishes.empty();
+    EXPECT_EQ(finishes, i + 1 == parts.size()) << i;
   }
 }
 
-TEST_P(Stages, RunOneAfterTheOtherGiveTheSameBitsAsTheWhole) {
+TEST_P(PassParts, RunOneAfterTheOtherGiveTheSameBitsAsTheWhole) {
   train::CompiledNetwork network = make_network("lenet5", GetParam());
   network.initialize(1);
   graph::Program& program = network.training().program();
@@ -68,9 +68,9 @@ TEST_P(Stages, RunOneAfterTheOtherGiveTheSameBitsAsTheWhole) {
   const std::vector<float> whole(parameters.gradients().begin(), parameters.gradients().end());
   std::memset(parameters.gradients().data(), 0, parameters.gradients().size_bytes());
   graph::PhaseTimes times;
-  for (const graph::Stage& stage : graph::stages_of(program, pairs)) {
-    program.run_items(stage.first, stage.last, {1, 0, 0}, times);
-    for (const int bucket : stage.finishes) {
+  for (const graph::PassPart& part : graph::parts_of_pass(program, pairs)) {
+    program.run_items(part.first, part.last, {1, 0, 0}, times);
+    for (const int bucket : part.finishes) {
       for (size_t i = 0; i < parameters.slots().size(); ++i) {
         if (pairs[i] != bucket) continue;
         const graph::ParameterSlot& slot = parameters.slots()[i];
@@ -84,7 +84,7 @@ TEST_P(Stages, RunOneAfterTheOtherGiveTheSameBitsAsTheWhole) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, Stages, testing::Values(DType::f32, DType::bf16),
+INSTANTIATE_TEST_SUITE_P(Types, PassParts, testing::Values(DType::f32, DType::bf16),
                          [](const auto& info) { return to_string(info.param); });
 
 }  // namespace

@@ -9,19 +9,19 @@ namespace syrtos::graph {
 
 /// A part of a program between two points at which weights are needed, gradients become final or
 /// sums are to be added up over all workers.
-struct Stage {
+struct PassPart {
   size_t first = 0;  ///< items first .. last - 1
   size_t last = 0;
   std::vector<int> needs = {};     ///< buckets whose weights are read here for the first time
   std::vector<int> finishes = {};  ///< buckets whose gradients are final after it
-  /// To be added up over all workers, in place and in f32, before the next stage starts. All
-  /// workers have them in the same stages and of the same sizes, whatever their batch sizes are.
+  /// To be added up over all workers, in place and in f32, before the next part starts. All
+  /// workers have them in the same parts and of the same sizes, whatever their batch sizes are.
   std::vector<std::span<float>> sums = {};
 };
 
-/// Cuts a program so that each stage can start when the buckets it needs are there, and each
+/// Cuts a program so that each part can start when the buckets it needs are there, and each
 /// bucket's gradient is known to be final as early as it is. `bucket_of` maps slots to buckets 0,
-/// 1, ... All stages in order are the program.
-std::vector<Stage> stages_of(const Program& program, std::span<const int> bucket_of);
+/// 1, ... All parts in order are the program.
+std::vector<PassPart> parts_of_pass(const Program& program, std::span<const int> bucket_of);
 
 }  // namespace syrtos::graph

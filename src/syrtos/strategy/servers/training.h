@@ -5,9 +5,9 @@
 
 #include "syrtos/collective/collective.h"
 #include "syrtos/strategy/arrivals.h"
-#include "syrtos/strategy/server.h"
-#include "syrtos/strategy/strategy.h"
-#include "syrtos/strategy/wire.h"
+#include "syrtos/strategy/servers/client.h"
+#include "syrtos/strategy/servers/commands.h"
+#include "syrtos/strategy/servers/own_server.h"
 
 namespace syrtos::strategy {
 
@@ -21,7 +21,7 @@ namespace syrtos::strategy {
 ///   exchange(piece):
 ///     where workers take steps together: wait until the fourth piece before it was answered
 ///     push the gradient to the piece's server
-///     hear that it was taken
+///     receive the answer that it was taken
 ///     when the pass is over, which still reads the weights: pull the new ones
 ///     (--update worker: pull the mean gradient and update)
 class ServerTraining final : public Strategy {
@@ -31,11 +31,11 @@ class ServerTraining final : public Strategy {
 
   Task<> begin() override;
   Task<int64_t> step(const StepInfo& info) override;
-  Task<> settle() override { return beside_server(rest()); }
+  Task<> settle() override { return beside_server(settle_all()); }
   Task<> agree() override;
   Task<> collect() override;
-  Task<> ask_servers(Command what) override;
-  Task<> end() override;
+  Task<> ask_servers(Command what) override { return commands_.ask(what); }
+  Task<> end() override { return beside_server(stop()); }
   std::map<int64_t, int64_t> staleness() const override;
   int64_t dropped() const override { return report_.dropped; }
   int64_t updates() const override;
@@ -43,59 +43,34 @@ class ServerTraining final : public Strategy {
 
  private:
   using Over = std::shared_ptr<world::Event>;
-  /// What a piece needs on its way.
-  struct Lane {
-    Piece piece;
-    uint32_t round = 0;
-    int64_t version = 0;                  ///< of the weights that came last
-    bool late = false;                    ///< the gradient before them did not count
-    int after = -1;                       ///< goes when this one was answered; -1: at once
-    std::shared_ptr<world::Event> heard;  ///< the answer to this step's gradient
-    std::optional<Residue> residue;
-    std::vector<uint16_t> packed;
-  };
 
-  /// What ended first: what a worker does, or, by a failure, its own server.
-  struct Race {
-    world::Event over;
-    std::exception_ptr error;
-  };
-  static Task<> run(Race& race, Task<> task);
-  static Task<> watch(Race& race, world::Started& server);
+  void limit_pieces_underway();
   Task<> beside_server(Task<> task);
-
-  void follow_each_other();
   Task<> start();
   Task<> pass(const StepInfo& info, int64_t& taken);
-  Task<> rest();
-  Task<> refresh_all();
-  Task<> collect_kept();
-  Task<> stop();
   Task<> bring(int bucket, StepInfo info, Over over);
   Task<> exchange(int id, StepInfo info, Over over);
-  Task<> push(int id, const StepInfo& info, uint32_t round);
-  Task<> hear(int id, uint32_t round);
-  Task<> pull(int id, uint32_t round, bool exact);
-  Task<> refresh(int id);
-  Task<> send_arenas();
-  Task<> stop_servers();
+  Task<> use(const Piece& piece, const StepInfo& info);
   Task<> update_clipped(StepInfo info);
-  Rank server_of(const Piece& piece) const { return team_.server_rank(piece.server); }
+  int64_t catch_up(int64_t step);
+  Task<> settle_all();
+  Task<> pull_agreed_weights();
+  Task<> stop();
 
   World& world_;
   const Team team_;
   const Options options_;
   Replica& replica_;
   const collective::Group workers_;
-  const int servers_;
-  std::vector<Lane> lanes_;
-  std::vector<std::vector<int>> lanes_of_bucket_;
-  uint32_t commands_ = 0;
+  ServerClient client_;
+  ServerCommands commands_;
+  std::vector<std::vector<int>> pieces_of_bucket_;
+  std::vector<int> after_;      // of each piece: goes when this one was answered; -1: at once
+  std::vector<Over> answered_;  // of each piece: its gradient of this step
   int64_t agreements_ = 0;
   double counted_ = 1;
   Arrivals arrivals_;
-  std::optional<Server> own_;  // in a worker that serves
-  world::Started serving_;
+  std::optional<OwnServer> own_;  // in a worker that serves
   Report report_;
 };
 

@@ -19,7 +19,7 @@ namespace syrtos::strategy {
 //                               <-       Pull, then weights (or averaged gradients)
 //
 // A Push can also ask for something else (Ask); then no gradient follows it.
-// A worker that serves talks with itself too, so each kind of message has a lane of its own.
+// A worker that serves talks with itself too, so each kind of message has a purpose of its own.
 
 enum class Ask : uint32_t {
   step = 0,       ///< a gradient comes
@@ -69,16 +69,16 @@ using world::Purpose;
 using world::Tag;
 
 inline Tag header_tag(int piece, uint32_t round) {
-  return {Purpose::permit, static_cast<uint16_t>(piece), round};
+  return {Purpose::push_header, static_cast<uint16_t>(piece), round};
 }
 inline Tag permit_tag(int piece, uint32_t round) {
-  return {Purpose::permit, static_cast<uint16_t>(piece), round, 1};
-}
-inline Tag reply_tag(int piece, uint32_t round) {
-  return {Purpose::permit, static_cast<uint16_t>(piece), round, 2};
+  return {Purpose::permit, static_cast<uint16_t>(piece), round};
 }
 inline Tag ready_tag(int piece, uint32_t round) {
-  return {Purpose::permit, static_cast<uint16_t>(piece), round, 3};
+  return {Purpose::readiness, static_cast<uint16_t>(piece), round};
+}
+inline Tag answer_tag(int piece, uint32_t round) {
+  return {Purpose::answer, static_cast<uint16_t>(piece), round};
 }
 inline Tag push_tag(int piece, uint32_t round) {
   return {Purpose::push, static_cast<uint16_t>(piece), round};
