@@ -14,7 +14,7 @@ struct PassPart {
   size_t last = 0;
   std::vector<int> needs = {};     ///< buckets whose weights are read here for the first time
   std::vector<int> finishes = {};  ///< buckets whose gradients are final after it
-  /// To be added up over all workers, in place and in f32, before the next part starts. All
+  /// What is added up over all workers, in place and in f32, before the next part starts. All
   /// workers have them in the same parts and of the same sizes, whatever their batch sizes are.
   std::vector<std::span<float>> sums = {};
 };

@@ -36,10 +36,11 @@ std::vector<int> bucket_of_tensor(const Layout& layout);
 /// The parts of tensors that lie in elements first .. first + count - 1.
 std::vector<optim::Segment> segments_in(const Layout& layout, size_t first, size_t count);
 
-/// What crosses at once between so many ranks. Of large networks, as much as makes latency at most
-/// a twentieth of an exchange: less wastes the wire, more leaves less to overlap. Small networks
-/// would then be one bucket that overlaps with nothing, so there are at least as many buckets as
-/// make the sum of all latencies and of the last exchange, which nothing hides, smallest.
+/// The bytes that should cross at once between so many ranks. Buckets of large networks are as
+/// large as makes latency a twentieth of an exchange: smaller ones waste the wire, larger ones
+/// leave less to overlap. Small networks would then be one bucket that overlaps with nothing, so
+/// there are at least as many buckets as make the sum of all latencies and of the last exchange,
+/// which nothing hides, smallest.
 size_t bucket_bytes(double latency_s, double bytes_per_s, int ranks, size_t network_bytes);
 
 /// What one server keeps of a bucket.

@@ -45,12 +45,13 @@ class Stretches {
 /// Belongs to its world's thread. A change costs two looks at the clock.
 class Meter {
  public:
-  /// With a recorder, what is done is recorded too.
+  /// Measures from now on, on this world's clock.
   explicit Meter(const World& world) : world_(world), start_(world.now()), last_(start_) {}
   Meter(const Meter&) = delete;
   Meter& operator=(const Meter&) = delete;
 
-  /// From here to the end of the block: network and wait are waited for, all else is computed.
+  /// The worker does this from here to the end of the block. It waits for network and wait, and
+  /// computes all else.
   class Doing {
    public:
     Doing(Meter& meter, Part part);
@@ -74,7 +75,7 @@ class Meter {
     int64_t began_ = 0;  // of the recorder
   };
 
-  /// From here to the end of the block something of this bucket is on its way.
+  /// Something of this bucket is on its way from here to the end of the block.
   class Crossing {
    public:
     Crossing(Meter& meter, int bucket);
@@ -118,7 +119,7 @@ class Meter {
 
   /// What was measured since the last call; the next step begins.
   Measured take();
-  /// The same, but the step goes on.
+  /// What was measured since the last call, while the step goes on.
   Measured take_more();
   /// How often it has looked at the clock.
   int64_t looks() const { return looks_; }

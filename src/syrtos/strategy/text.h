@@ -8,7 +8,7 @@ namespace syrtos::strategy {
 
 using world::Tag;
 
-/// However long nothing is said: only a rank that is lost ends it.
+/// Waits for a message however long nothing is said; only the loss of the rank ends it.
 Task<> receive_patiently(World& world, Rank from, Tag tag, world::Target target);
 
 /// A text from one rank to another: its size under this tag, itself under the next item. `patient`:

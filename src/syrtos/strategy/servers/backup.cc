@@ -14,7 +14,7 @@ FirstGradients::FirstGradients(const ServerTools& tools)
 Task<> FirstGradients::take(Rank, ServedPiece& piece, const Push& push,
                             const std::vector<float>& gradient, Pull& pull) {
   count_in(piece, push, gradient, pull);
-  // Also looked at by those that wait: a lost worker can make the rest enough.
+  // Those that wait look at it too: a lost worker can make the rest enough.
   while (piece.version <= push.step) {
     if (!sums_[piece.index].updating && enough(piece)) {
       co_await take_step(piece, push);

@@ -26,7 +26,8 @@ class ServerClient {
   uint32_t begin_round(int id) { return at(id).round++; }
   /// Sends the gradient; returns when its memory can be used again.
   Task<> push(int id, uint32_t round, const StepInfo& info);
-  /// Until the server has taken it and answers. With permits this says that weights can come.
+  /// Waits until the server has taken the gradient and answers. With permits it says first that
+  /// weights can come.
   Task<> receive_answer(int id, uint32_t round);
   /// The values after the answer: weights, or averaged gradients where workers update. `exact`: in
   /// f32 whatever the wire.

@@ -19,7 +19,7 @@ class ServerObserver {
   virtual world::Task<> tell(Command what) = 0;
 };
 
-/// From here to the end of the block a server does this, if somebody measures it.
+/// The server does this from here to the end of the block: noted, if somebody measures it.
 class Observed {
  public:
   Observed(ServerObserver* observer, Part part) {

@@ -15,7 +15,7 @@ class OwnServer {
   void begin() { serving_ = world::Started(world_, server_.serve()); }
   /// What the worker does; throws at once what the server throws meanwhile.
   Task<> beside(Task<> task);
-  /// Until the server has ended.
+  /// Waits until the server has ended.
   Task<> end();
 
  private:

@@ -47,7 +47,7 @@ struct Pull {
   double waited_s = 0;  ///< for gradients of other workers, after this worker's had come
 };
 
-/// From rank 0 to each server.
+/// What rank 0 tells each server to do.
 enum class Command : uint32_t {
   collect = 1,  ///< send what the optimiser keeps
   stop = 2,     ///< send the Report and end
@@ -95,7 +95,7 @@ inline Tag command_tag(uint32_t number) { return control_tag(ControlItem::server
 inline Tag report_tag() { return control_tag(ControlItem::server_report); }
 /// What a server tells of its measures, as a text.
 inline Tag told_tag(uint32_t number) { return control_tag(ControlItem::server_measures, number); }
-/// From rank 0 to each worker: all servers have ended.
+/// Rank 0 tells each worker that all servers have ended.
 inline Tag over_tag() { return control_tag(ControlItem::servers_ended); }
 
 }  // namespace syrtos::strategy

@@ -28,7 +28,7 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// Until rank 0 says stop, or a rank is lost that cannot be spared.
+  /// Serves until rank 0 says stop; throws when a rank is lost that cannot be spared.
   Task<> serve();
 
  private:

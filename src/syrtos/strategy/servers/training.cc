@@ -45,8 +45,8 @@ ServerTraining::ServerTraining(World& world, const Team& team, const Options& op
   }
 }
 
-/// In the order of their numbers, whichever order their gradients come in: then no two workers can
-/// wait for each other.
+/// Pieces go in the order of their numbers, whichever order their gradients come in, so that no two
+/// workers can wait for each other.
 void ServerTraining::limit_pieces_underway() {
   std::vector<std::vector<int>> of_server(static_cast<size_t>(team_.serving()));
   for (int id = 0; id < client_.pieces(); ++id) {

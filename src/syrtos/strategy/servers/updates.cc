@@ -14,7 +14,7 @@ Task<> UpdateOnArrival::take(Rank worker, ServedPiece& piece, const Push& push,
     co_await tools_.parameters.update(piece, gradient.data(), 1, push, piece.version);
     ++piece.version;
   }
-  // Not before: whoever is let go by it gets weights that have seen this gradient.
+  // It counts now, not before: whoever is let go by it gets weights that have seen this gradient.
   ++steps_[piece.index][static_cast<size_t>(worker)];
   changed(piece).notify_all();
   const std::optional<int64_t> slack = tools_.options.sync.slack();
