@@ -57,8 +57,8 @@ class MadeRun {
     write("job.toml",
           fmt::format("network = \"alexnet\"\nbatch = 32\nepochs = 2\nprecision = "
                       "\"f32\"\n[data]\nname = \"cifar10\"\n[distribute]\nworkers = {}\n"
-                      "exchange = \"{}\"\nsync = \"{}\"\nwire = \"f32\"\n",
-                      workers, exchange, sync));
+                      "exchange = \"{}\"\nsync = \"{}\"\nwire = \"f32\"\nupdate = \"{}\"\n",
+                      workers, exchange, sync, update));
   }
 
   void write_metrics() const {
@@ -106,7 +106,7 @@ class MadeRun {
   }
 
   int workers;
-  std::string exchange = "allreduce", sync = "join";
+  std::string exchange = "allreduce", sync = "join", update = "auto";
   std::filesystem::path path;
   std::vector<StepDivision> steps;  ///< of each rank; change them before writing
   std::vector<std::string> hosts;
