@@ -410,13 +410,6 @@ TEST(Permits, AreNotHeldByAWorkerThatStillComputes) {
   });
 }
 
-/// A worker that ends as soon as the server could serve it.
-Task<> begin_only(World& world, Trial& run) {
-  ToyReplica replica(run.layout, run.optimizer, world.rank());
-  const auto strategy = make_strategy(world, run.team, run.options, run.optimizer, replica);
-  co_await strategy->begin();
-}
-
 /// A server that ends where a worker waits for it: before its permit, or before its answer.
 Task<> end_early(World& world, const Trial& run) {
   const Layout layout = co_await receive_layout(world);
@@ -431,35 +424,46 @@ Task<> end_early(World& world, const Trial& run) {
   co_await world.recv(0, push_tag(0, 0), world::Target{arena.data(), bytes});
 }
 
-/// What worker 0, or else the server, says when the other one ends where it waits.
-std::string error_of(Trial run, bool server_ends) {
-  run.layout = toy_layout({64}, 1000);
-  run.team = team_of(run.options, 1);
-  LocalCluster cluster(run.team.ranks());
-  const auto errors = cluster.run([&](World& world) -> Task<> {
-    if (world.rank() == 1) {
-      return server_ends ? end_early(world, run)
-                         : serve(world, run.team, run.options, run.optimizer);
-    }
-    return server_ends ? work(world, run) : begin_only(world, run);
-  });
+std::string text_of(const std::exception_ptr& error) {
   try {
-    std::rethrow_exception(errors[server_ends ? 0 : 1]);
-  } catch (const world::PeerLost& error) {
-    return error.what();
+    if (error) std::rethrow_exception(error);
+  } catch (const world::PeerLost& lost) {
+    return lost.what();
   }
+  return "";
 }
 
 TEST(LostServer, IsNamedWithWhatItWasToSend) {
-  Trial run = make_run(1, "ps", "join");
-  EXPECT_THAT(error_of(run, true), testing::HasSubstr("waiting for server's answer 0, round 0"));
-  run.options.permits = 1;
-  EXPECT_THAT(error_of(run, true), testing::HasSubstr("waiting for permit 0, round 0"));
+  for (const int permits : {0, 1}) {
+    Trial run = make_run(1, "ps", "join");
+    run.layout = toy_layout({64}, 1000);
+    run.options.permits = permits;
+    run.team = team_of(run.options, 1);
+    LocalCluster cluster(run.team.ranks());
+    const auto errors = cluster.run(
+        [&](World& world) { return world.rank() == 0 ? work(world, run) : end_early(world, run); });
+    EXPECT_THAT(text_of(errors[0]),
+                testing::HasSubstr(permits > 0 ? "waiting for permit 0, round 0"
+                                               : "waiting for server's answer 0, round 0"));
+  }
+}
+
+/// A worker that ends as soon as the server could serve it.
+Task<> begin_only(World& world, Trial& run) {
+  ToyReplica replica(run.layout, run.optimizer, world.rank());
+  const auto strategy = make_strategy(world, run.team, run.options, run.optimizer, replica);
+  co_await strategy->begin();
 }
 
 TEST(LostWorker, IsNamedWithWhatItWasToSend) {
-  EXPECT_THAT(error_of(make_run(1, "ps", "join"), false),
-              testing::HasSubstr("waiting for push header 0, round 0"));
+  Trial run = make_run(2, "ps", "join");
+  run.layout = toy_layout({64}, 1000);
+  run.team = team_of(run.options, 2);
+  run.weights.resize(2);
+  LocalCluster cluster(run.team.ranks());
+  const auto errors = cluster.run(
+      [&](World& world) { return world.rank() == 1 ? begin_only(world, run) : work(world, run); });
+  EXPECT_THAT(text_of(errors[2]), testing::HasSubstr("waiting for push header 0, round 0"));
 }
 
 }  // namespace
