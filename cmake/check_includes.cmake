@@ -1,6 +1,6 @@
-# Fails when a file of FOLDER includes a folder that is not in USES, an include is
-# not rooted ("syrtos/..."), or oneDNN or MPI appear outside of the one folder that
-# may use them.
+# Fails when a file of FOLDER includes a folder that is not in USES, no file includes one
+# that is, an include is not rooted ("syrtos/..."), or oneDNN or MPI appear outside of
+# the one folder that may use them.
 #   cmake -DFOLDER=.. -DUSES=a,b -DFILES=list.txt -DROOT=src/ -P check_includes.cmake
 
 cmake_minimum_required(VERSION 3.25)
@@ -9,6 +9,8 @@ string(REPLACE "," ";" allowed "${USES}")
 list(APPEND allowed ${FOLDER})
 file(STRINGS "${FILES}" files)
 set(problems "")
+set(unused ${allowed})
+list(REMOVE_ITEM unused ${FOLDER})
 
 foreach(file IN LISTS files)
   string(REPLACE "${ROOT}" "" shown "${file}")
@@ -35,13 +37,17 @@ foreach(file IN LISTS files)
     else()
       continue()
     endif()
+    list(REMOVE_ITEM unused ${target})
     if(NOT target IN_LIST allowed)
       string(APPEND problems "  ${shown}: \"${path}\": ${FOLDER} may not use ${target}\n")
     endif()
   endforeach()
 endforeach()
 
+foreach(folder IN LISTS unused)
+  string(APPEND problems "  CMakeLists.txt: ${FOLDER} is said to use ${folder}, but includes none of it\n")
+endforeach()
 if(problems)
   string(REPLACE "," ", " listed "${USES}")
-  message(FATAL_ERROR "Forbidden includes in ${FOLDER} (it may use: ${listed}):\n${problems}")
+  message(FATAL_ERROR "Includes of ${FOLDER} and what it is said to use (${listed}) differ:\n${problems}")
 endif()
