@@ -79,6 +79,7 @@ int run_rank(const std::vector<std::string>& words, const std::string& word) {
     for (;;) pause();
   }
   const std::string token = read_token(STDIN_FILENO, std::chrono::seconds(10));
+  read_task(STDIN_FILENO, std::chrono::seconds(10));
   const syrtos::world::Listener listener(invitation.address);
   JoinOptions options{.invitation = invitation,
                       .token = token,

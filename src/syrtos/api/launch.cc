@@ -64,6 +64,7 @@ Launched launch_training(const TrainRequest& request, const RankPrograms& progra
   TrainRequest task = request;
   if (is_new) task.job.run = launched.run.string();
   options.command = programs.command;
+  options.command.insert(options.command.end(), {"--run", launched.run.string()});
   options.task = to_task(task);
   options.tolerate_lost_workers = job.strategy.tolerates_losses();
   options.columns = programs.columns;

@@ -12,7 +12,8 @@ namespace syrtos::api {
 
 /// How the ranks of a training become processes.
 struct RankPrograms {
-  /// A program and its arguments that calls train_as_rank() (api/rank.h); `--join WORD` is added.
+  /// A program and its arguments that calls train_as_rank() (api/rank.h). `--run DIR`, for whoever
+  /// reads process lists, and `--join WORD` are added.
   std::vector<std::string> command;
   /// What each host is asked, to see that it has the same program (launch/remote.h).
   std::vector<std::string> identity = {};

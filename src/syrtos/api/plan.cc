@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "syrtos/base/error.h"
-#include "syrtos/train/compiled_network.h"
+#include "syrtos/base/memory.h"
 #include "syrtos/train/probe.h"
 
 namespace syrtos::api {
@@ -88,7 +88,7 @@ ClusterProfile this_machine(int slots, const CpuInfo& cpu) {
   host.name = "localhost";
   host.slots = slots;
   host.cores = cpu.cores;
-  host.memory = static_cast<double>(train::free_memory());
+  host.memory = static_cast<double>(free_memory());
   host.core_s_per_gb = 0.3;
   return {.hosts = {host}};
 }

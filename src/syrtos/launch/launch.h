@@ -18,6 +18,8 @@ struct LaunchOptions {
   std::vector<Host> hosts;
   /// The ranks' program and its arguments; `--join WORD` is added (see Invitation).
   std::vector<std::string> command;
+  /// What the ranks are to do, in one line that each gets after its token (see read_task).
+  std::string task = "none";
   std::optional<RemoteShell> remote;  ///< none: all ranks are processes of this machine
   uint16_t port = 0;                  ///< of the scheduler; 0: any
   std::chrono::milliseconds join_timeout = std::chrono::seconds(20);

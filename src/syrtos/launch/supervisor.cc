@@ -78,7 +78,7 @@ Process Supervisor::start(const Placement& placement) {
   log_info("starting {} with {} cores: {}", scheduler_->seat(placement.rank).name(),
            placement.cores, fmt::join(command, " "));
   Process process(command);
-  process.tell(scheduler_->token() + "\n");
+  process.tell(scheduler_->token() + "\n" + options_.task + "\n");
   return process;
 }
 

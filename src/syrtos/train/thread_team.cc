@@ -27,9 +27,11 @@ Task<> note_failure(Task<> task, std::atomic<bool>& failed) {
 
 }  // namespace
 
-ThreadTeam::ThreadTeam(const Job& job, const TrainerOptions& options) {
+ThreadTeam::ThreadTeam(const Job& job, const TrainerOptions& options)
+    : serving_(server_job(job)) {
+  const bool shares = job.strategy.exchange.shares_memory();
   for (int worker = 0; worker < job.workers; ++worker) {
-    const Trainer* sharing = worker == 0 ? nullptr : workers_.front().get();
+    const Trainer* sharing = shares && worker > 0 ? workers_.front().get() : nullptr;
     workers_.push_back(std::make_unique<Trainer>(job, worker, options, sharing));
   }
 }
@@ -40,10 +42,12 @@ Outcome ThreadTeam::run(TrainObserver& observer, const std::function<bool()>& sh
   Silent silent;
   const auto stop = [&] { return failed || should_stop(); };
   world::TcpOptions options;
-  options.shared_memory = false;  // it is for many large messages
-  world::TcpCluster cluster(static_cast<int>(workers_.size()), options);
+  // Those who share weights have few and small messages.
+  options.shared_memory = !serving_.options.exchange.shares_memory();
+  world::TcpCluster cluster(serving_.team.ranks(), options);
   world::run_all(cluster, [&](World& world) -> Task<> {
     const auto rank = static_cast<size_t>(world.rank());
+    if (rank >= workers_.size()) return note_failure(serve(world, serving_), failed);
     TrainObserver& told = rank == 0 ? observer : silent;
     Task<Outcome> training = workers_[rank]->run(world, told, stop);
     return note_failure(keep_result(std::move(training), outcomes[rank]), failed);

@@ -4,15 +4,16 @@
 #include <memory>
 #include <vector>
 
+#include "syrtos/train/server_work.h"
 #include "syrtos/train/trainer.h"
 
 namespace syrtos::train {
 
 using job::Job;
 
-/// All workers of a job as threads of this process, on one set of weights (--exchange shared). They
-/// train as processes do; what they say to each other, at the ends of epochs, goes over the
-/// loopback interface.
+/// All workers and servers of a job as threads of this process, with --exchange shared on one set
+/// of weights. They train as processes do; what they say to each other goes over the loopback
+/// interface.
 class ThreadTeam {
  public:
   /// Builds every worker. Throws RequestError.
@@ -27,6 +28,7 @@ class ThreadTeam {
   Outcome run(TrainObserver& observer, const std::function<bool()>& should_stop);
 
  private:
+  const ServerJob serving_;
   std::vector<std::unique_ptr<Trainer>> workers_;
 };
 
