@@ -19,6 +19,8 @@ function(syrtos_precompiled target)
     set(carrier syrtos_precompiled_tests)
     if(NOT TARGET ${carrier})
       _syrtos_precompiled_carrier(${carrier} precompiled_tests.h GTest::gmock)
+      # Tests are executables, and headers precompiled for a library do not fit them.
+      target_compile_options(${carrier} PRIVATE -fPIE)
     endif()
   else()
     set(carrier syrtos_precompiled)

@@ -13,11 +13,11 @@
 
 namespace syrtos::train {
 
-inline std::vector<trace::RankDivision> divisions_of(const JobRequest& job) {
+inline std::vector<trace::RankDivision> divisions_of(const job::JobRequest& job) {
   return trace::read_divisions(std::filesystem::path(job.run) / "steps.csv");
 }
 
-inline nlohmann::json json_of(const JobRequest& job, const char* name) {
+inline nlohmann::json json_of(const job::JobRequest& job, const char* name) {
   std::ifstream in(std::filesystem::path(job.run) / name);
   return nlohmann::json::parse(in);
 }

@@ -127,7 +127,8 @@ int run_probe_data(const DataOptions& options, const Context& context) {
   }
   const job::Job resolved =
       job::resolve(options.request, context.cpu, context.environment.cache_home);
-  const train::DataProbeResult r = probe_data(resolved, options.seconds, context.interrupted);
+  const train::DataProbeResult r =
+      train::probe_data(resolved, options.seconds, context.interrupted);
   const job::JobRequest job = to_request(resolved);
   if (context.interrupted()) {
     fmt::print(stderr, "interrupted after {} images\n", r.samples);
