@@ -16,12 +16,12 @@ using testing::IsEmpty;
 
 class LibraryRuns : public Distributed {
  protected:
-  static run::Progress progress_of(const Job& job) {
+  static run::Progress progress_of(const JobRequest& job) {
     return report::read_run(job.run).progress.value();
   }
 
   /// Names in the directory; those of TensorBoard's files without what differs.
-  static std::vector<std::string> names_of(const Job& job) {
+  static std::vector<std::string> names_of(const JobRequest& job) {
     const std::string events = run::name_of(run::File::events);
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(job.run)) {
@@ -34,7 +34,7 @@ class LibraryRuns : public Distributed {
 
 TEST_F(LibraryRuns, HaveEveryFileOfARunAndNoOther) {
   for (const int64_t workers : {1, 2}) {
-    Job job = small_job(std::to_string(workers));
+    JobRequest job = small_job(std::to_string(workers));
     job.workers = workers;
     job.sample_seconds = 0.01;
     job.trace = "all";
@@ -48,7 +48,7 @@ TEST_F(LibraryRuns, HaveEveryFileOfARunAndNoOther) {
 }
 
 TEST_F(LibraryRuns, AreShownWithoutANote) {
-  Job job = small_job("run");
+  JobRequest job = small_job("run");
   job.workers = 2;
   train(job);
   const report::Run run = report::read_run(job.run);
@@ -63,7 +63,7 @@ TEST_F(LibraryRuns, AreShownWithoutANote) {
 }
 
 TEST_F(LibraryRuns, SayHowTheyEnded) {
-  Job job = small_job("interrupted");
+  JobRequest job = small_job("interrupted");
   train(job, "", 4);
   EXPECT_EQ(progress_of(job).state, run::State::interrupted);
   train(job, job.run);
