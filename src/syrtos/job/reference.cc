@@ -22,7 +22,8 @@ std::string cell(std::string_view text) {
 
 std::string default_cell(const JobField& field) {
   const std::string text = field.default_text();
-  return field.open.empty() && !text.empty() ? fmt::format("`{}`", text) : text;
+  const bool literal = field.open.empty() || text.find('<') != std::string::npos;
+  return literal ? fmt::format("`{}`", text) : text;
 }
 
 std::string row(const JobField& field) {
