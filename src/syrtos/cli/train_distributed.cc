@@ -20,6 +20,7 @@
 #include "syrtos/run/progress.h"
 #include "syrtos/strategy/compute_times.h"
 #include "syrtos/train/server_work.h"
+#include "syrtos/train/team_work.h"
 #include "syrtos/world/mpi/mpi_world.h"
 #include "syrtos/world/tcp/tcp.h"
 
@@ -47,7 +48,7 @@ class RankProgress final : public train::TrainObserver {
     if (membership_ != nullptr) membership_->begun();
     if (shown_ != nullptr) shown_->started(info);
   }
-  void step(const train::StepInfo& info) override {
+  void step(const train::StepProgress& info) override {
     if (shown_ != nullptr) shown_->step(info);
     if (membership_ != nullptr) {
       membership_->report(fmt::format("step {} of {}", info.step, info.total_steps));

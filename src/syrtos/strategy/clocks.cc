@@ -1,11 +1,11 @@
-#include "syrtos/train/clocks.h"
+#include "syrtos/strategy/clocks.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "syrtos/trace/recorder.h"
 
-namespace syrtos::train {
+namespace syrtos::strategy {
 
 using world::Purpose;
 using world::Rank;
@@ -97,4 +97,4 @@ Task<> Clocks::ask() {
   offsets_.resize(offsets_.size() / 2);
 }
 
-}  // namespace syrtos::train
+}  // namespace syrtos::strategy
