@@ -31,7 +31,7 @@ class Lost : public Distributed {
     int64_t lost_at = 0;
     Happenings happenings;
     happenings.lost = 2;
-    happenings.stepped = [&](int worker, const StepInfo& info, world::LocalCluster& cluster) {
+    happenings.stepped = [&](int worker, const StepProgress& info, world::LocalCluster& cluster) {
       if (worker != 0 || info.step < 8 || lost_at > 0) return;
       lost_at = info.step;
       cluster.lose(2);

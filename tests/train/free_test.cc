@@ -49,7 +49,7 @@ TEST_F(FreeWorkers, ALostOneNoLongerCounts) {
     Happenings happenings;
     happenings.lost = 2;
     bool lost = false;  // whoever is late with backup leaves steps out, also the eighth
-    happenings.stepped = [&](int worker, const StepInfo& info, world::LocalCluster& cluster) {
+    happenings.stepped = [&](int worker, const StepProgress& info, world::LocalCluster& cluster) {
       if (worker != 0 || info.step < 8 || lost) return;
       lost = true;
       cluster.lose(2);

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 class Losses : public TrainObserver {
  public:
   void started(const StartInfo&) override {}
-  void step(const StepInfo&) override { ++steps; }
+  void step(const StepProgress&) override { ++steps; }
   void epoch(const EpochMetrics& metrics) override { train_loss.push_back(metrics.train_loss); }
 
   int64_t steps = 0;
@@ -150,7 +150,7 @@ TEST_F(Hogwild, CheckpointsWithinAnEpochAreMadeTogether) {
 /// Worker 0 fails in its third step.
 class Failing final : public Losses {
  public:
-  void step(const StepInfo& info) override {
+  void step(const StepProgress& info) override {
     if (info.step == 3) throw RunError("the observer has seen enough");
   }
 };

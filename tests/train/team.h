@@ -9,6 +9,7 @@
 #include <deque>
 
 #include "syrtos/train/server_work.h"
+#include "syrtos/train/team_work.h"
 #include "syrtos/train/trainer.h"
 #include "syrtos/world/local/local.h"
 #include "syrtos/world/tcp/cluster.h"
@@ -19,7 +20,7 @@ namespace syrtos::train {
 class Silent : public TrainObserver {
  public:
   void started(const StartInfo&) override {}
-  void step(const StepInfo&) override {}
+  void step(const StepProgress&) override {}
   void epoch(const EpochMetrics&) override {}
 };
 
@@ -27,8 +28,8 @@ class Silent : public TrainObserver {
 struct Happenings {
   std::function<bool(int worker)> stop = [](int) { return false; };
   /// After each step of each worker.
-  std::function<void(int worker, const StepInfo& info, world::LocalCluster& cluster)> stepped =
-      [](int, const StepInfo&, world::LocalCluster&) {};
+  std::function<void(int worker, const StepProgress& info, world::LocalCluster& cluster)> stepped =
+      [](int, const StepProgress&, world::LocalCluster&) {};
   int lost = -1;  ///< the rank that does not come to its end
 };
 
@@ -124,7 +125,7 @@ class Distributed : public SmallJobs {
    public:
     Watcher(int worker, const Happenings& happenings, world::LocalCluster& cluster)
         : worker_(worker), happenings_(happenings), cluster_(cluster) {}
-    void step(const StepInfo& info) override { happenings_.stepped(worker_, info, cluster_); }
+    void step(const StepProgress& info) override { happenings_.stepped(worker_, info, cluster_); }
 
    private:
     int worker_;

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 class Quiet : public TrainObserver {
  public:
   void started(const StartInfo& info) override { first_step = info.first_step; }
-  void step(const StepInfo& info) override { last_step = info.step; }
+  void step(const StepProgress& info) override { last_step = info.step; }
   void epoch(const EpochMetrics& metrics) override { epochs.push_back(metrics); }
 
   int64_t first_step = -1;

@@ -19,7 +19,7 @@ class RankObserver final : public train::TrainObserver {
     if (membership_ != nullptr) membership_->begun();
     if (shown_ != nullptr) shown_->started(info);
   }
-  void step(const train::StepInfo& info) override {
+  void step(const train::StepProgress& info) override {
     if (shown_ != nullptr) shown_->step(info);
     if (membership_ != nullptr) {
       membership_->report(fmt::format("step {} of {}", info.step, info.total_steps));

@@ -13,7 +13,7 @@ namespace {
 class Silent final : public train::TrainObserver {
  public:
   void started(const train::StartInfo&) override {}
-  void step(const train::StepInfo&) override {}
+  void step(const train::StepProgress&) override {}
   void epoch(const run::EpochMetrics&) override {}
 };
 

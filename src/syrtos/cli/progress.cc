@@ -58,7 +58,7 @@ void Progress::clear() {
   std::fflush(out_);
 }
 
-void Progress::step(const train::StepInfo& info) {
+void Progress::step(const train::StepProgress& info) {
   if (!terminal_ || Clock::now() - last_drawn_ < kRedraw) return;
   last_drawn_ = Clock::now();
   const double spent = std::chrono::duration<double>(last_drawn_ - start_).count();

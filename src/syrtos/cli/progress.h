@@ -18,7 +18,7 @@ class Progress : public train::TrainObserver {
   ~Progress() override { clear(); }
 
   void started(const train::StartInfo& info) override;
-  void step(const train::StepInfo& info) override;
+  void step(const train::StepProgress& info) override;
   void epoch(const train::EpochMetrics& metrics) override;
   /// Takes the bar away, before anything else is printed.
   void clear();

@@ -5,6 +5,7 @@
 #include "syrtos/planner/simulate.h"
 #include "syrtos/strategy/layout.h"
 #include "syrtos/world/sim/options.h"
+#include "syrtos/world/world.h"
 
 namespace syrtos::planner {
 
@@ -30,5 +31,8 @@ Setting setting_of(const Workload& workload, const ClusterProfile& cluster,
 
 /// The simulated cluster that it runs on.
 world::SimOptions sim_options(const Setting& setting);
+
+/// Messages and bytes that all ranks send in the simulation, beginning and end included.
+world::Traffic simulated_traffic(const Setting& setting);
 
 }  // namespace syrtos::planner

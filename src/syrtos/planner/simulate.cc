@@ -8,15 +8,14 @@
 #include "syrtos/collective/collective.h"
 #include "syrtos/planner/setting.h"
 #include "syrtos/strategy/servers/server.h"
+#include "syrtos/strategy/worker_loop.h"
 #include "syrtos/world/control.h"
 #include "syrtos/world/sim/sim.h"
-#include "syrtos/world/started.h"
 
 namespace syrtos::planner {
 
 using strategy::Floats;
 using world::ControlItem;
-using world::Started;
 using world::Task;
 using world::World;
 
@@ -81,18 +80,58 @@ double slowness(uint64_t seed, int rank, int64_t step, double jitter) {
   return std::max(0.1, 1 + jitter * std::clamp(sum, -3.0, 3.0));
 }
 
-/// The sums of a step's losses, which cross while the next step computes.
-Task<> share(World& world, const collective::Group& workers, uint32_t round) {
-  collective::ReduceOptions options;
-  options.algorithm = collective::Algorithm::doubling;
-  options.tag = {world::Purpose::reduce, 0, round};
-  options.priority = 1 << 20;
-  co_await collective::all_reduce(world, workers, Floats{nullptr, 4}, options);
-}
+/// Virtual time in place of batches and losses, as in the middle of an epoch.
+class SimulatedSteps final : public strategy::StepHandler {
+ public:
+  SimulatedSteps(World& world, const Setting& setting, SizedReplica& replica, Marks& marks)
+      : world_(world), setting_(setting), replica_(replica), marks_(marks) {}
 
-/// What train::Trainer does in the middle of an epoch.
+  bool goes_on() const override { return position_ < setting_.warm_up + setting_.steps; }
+  bool wants_to_stop() override { return false; }
+
+  Task<> load() override {
+    if (!warm_ && position_ >= setting_.warm_up) {
+      warm_ = true;
+      marks_.from = world_.now();
+      marks_.advanced = -position_;
+    }
+    const auto rank = static_cast<size_t>(world_.rank());
+    slow_ = setting_.slower[rank] *
+            slowness(setting_.seed, world_.rank(), taken_++, setting_.jitter[rank]);
+    co_await world_.compute(setting_.pass.load_s * slow_, {});
+  }
+
+  strategy::StepInfo begin_pass() override {
+    replica_.begin(slow_);
+    strategy::StepInfo info;
+    info.step = position_;
+    return info;
+  }
+
+  Task<strategy::Sums> look() override { co_return strategy::Sums{}; }
+
+  Task<> end_step(int64_t steps, const strategy::Sums&) override {
+    position_ += steps;
+    if (goes_on()) co_return;
+    marks_.to = world_.now();
+    marks_.advanced += position_;
+  }
+
+  Task<> stop() override { co_return; }
+
+ private:
+  World& world_;
+  const Setting& setting_;
+  SizedReplica& replica_;
+  Marks& marks_;
+  int64_t position_ = 0;
+  int64_t taken_ = 0;  // steps of this worker
+  double slow_ = 1;    // times as long as usual the step takes
+  bool warm_ = false;
+};
+
+/// A worker from the beginning to the end.
 Task<> work(World& world, const Setting& setting, Marks& marks) {
-  const auto rank = static_cast<size_t>(world.rank());
   const collective::Group workers = collective::Group::of(world, setting.team.worker_ranks());
   SizedReplica replica(setting.workload.compute, setting.pass, setting.layout);
   const auto strategy = strategy::make_strategy(world, setting.team, setting.options, {}, replica);
@@ -101,32 +140,12 @@ Task<> work(World& world, const Setting& setting, Marks& marks) {
                                world::control_tag(ControlItem::simulated_barrier, 0));
   // In step for ever, they would all push and then all pull: real ones soon are not.
   co_await world.sleep(setting.stagger * world.rank() / setting.team.workers);
-  Started sums;
-  int64_t position = 0;
-  bool warm = false;
-  for (int64_t step = 0; position < setting.warm_up + setting.steps; ++step) {
-    if (!warm && position >= setting.warm_up) {
-      warm = true;
-      marks.from = world.now();
-      marks.advanced = -position;
-    }
-    const double slow =
-        setting.slower[rank] * slowness(setting.seed, world.rank(), step, setting.jitter[rank]);
-    co_await world.compute(setting.pass.load_s * slow, {});
-    replica.begin(slow);
-    strategy::StepInfo info;
-    info.step = position;
-    const int64_t taken = co_await strategy->step(info);
-    position += taken;
-    if (setting.options.sync.in_step() && workers.size() > 1) {
-      if (sums.valid()) co_await sums.join();
-      sums = Started(world, share(world, workers, static_cast<uint32_t>(step)));
-    }
-  }
-  marks.to = world.now();
-  marks.advanced += position;
-  co_await strategy->settle();
-  if (sums.valid()) co_await sums.join();
+  const strategy::WorldClock clock(world);
+  const strategy::Clocks clocks(world, clock, false);  // there is one for all
+  strategy::StepSums sums(world, setting.team, setting.options, strategy->meter(), clocks);
+  SimulatedSteps steps(world, setting, replica, marks);
+  co_await strategy::take_steps(*strategy, sums, steps);
+  co_await strategy::settle(*strategy, sums);
   co_await collective::barrier(world, workers,
                                world::control_tag(ControlItem::simulated_barrier, 1));
   marks.done = true;
@@ -137,24 +156,47 @@ Task<> serve(World& world, const Setting& setting) {
   co_await server.serve();
 }
 
+/// What a simulation left behind.
+struct Ran {
+  std::vector<Marks> marks;  ///< of each worker
+  world::SimStatistics statistics;
+  world::Traffic sent;  ///< by all ranks
+};
+
+Ran run(const Setting& setting) {
+  world::SimCluster sim(sim_options(setting));
+  Ran ran;
+  ran.marks.resize(static_cast<size_t>(setting.team.workers));
+  const std::vector<std::exception_ptr> errors = sim.run([&](World& world) {
+    world.set_deadline(1e8);
+    return world.rank() < setting.team.workers
+               ? work(world, setting, ran.marks[static_cast<size_t>(world.rank())])
+               : serve(world, setting);
+  });
+  for (size_t worker = 0; worker < ran.marks.size(); ++worker) {
+    if (!ran.marks[worker].done && errors[worker]) std::rethrow_exception(errors[worker]);
+  }
+  ran.statistics = sim.statistics();
+  for (world::Rank rank = 0; rank < sim.size(); ++rank) {
+    const world::Traffic& traffic = sim.world(rank).traffic();
+    ran.sent.messages_sent += traffic.messages_sent;
+    ran.sent.bytes_sent += traffic.bytes_sent;
+  }
+  return ran;
+}
+
 }  // namespace
+
+world::Traffic simulated_traffic(const Setting& setting) { return run(setting).sent; }
 
 StepCost simulate(const Workload& workload, const ClusterProfile& cluster,
                   const Candidate& candidate, uint64_t seed) {
   const Setting setting = setting_of(workload, cluster, candidate, seed);
   StepCost cost;
   cost.computing = computing_seconds(workload, cluster, candidate);
-  world::SimCluster sim(sim_options(setting));
-  std::vector<Marks> marks(static_cast<size_t>(setting.team.workers));
-  const std::vector<std::exception_ptr> errors = sim.run([&](World& world) {
-    world.set_deadline(1e8);
-    return world.rank() < setting.team.workers
-               ? work(world, setting, marks[static_cast<size_t>(world.rank())])
-               : serve(world, setting);
-  });
-  for (size_t worker = 0; worker < marks.size(); ++worker) {
-    const Marks& mark = marks[worker];
-    if (!mark.done && errors[worker]) std::rethrow_exception(errors[worker]);
+  const Ran ran = run(setting);
+  for (size_t worker = 0; worker < ran.marks.size(); ++worker) {
+    const Marks& mark = ran.marks[worker];
     SYRTOS_CHECK(mark.advanced > 0, "worker {} took no step", worker);
     const double seconds = (mark.to - mark.from) / static_cast<double>(mark.advanced);
     // Whoever is left out does not hold the others up.
@@ -162,17 +204,14 @@ StepCost simulate(const Workload& workload, const ClusterProfile& cluster,
     cost.seconds = fastest ? std::min(cost.seconds, seconds) : std::max(cost.seconds, seconds);
   }
   // What began, and the weights of the first step, crossed too; it is little.
-  const world::SimStatistics statistics = sim.statistics();
   const auto steps = static_cast<double>(setting.warm_up + setting.steps);
-  for (size_t host = 0; host < statistics.hosts.size(); ++host) {
-    const world::SimStatistics::Host& moved = statistics.hosts[host];
+  for (size_t host = 0; host < ran.statistics.hosts.size(); ++host) {
+    const world::SimStatistics::Host& moved = ran.statistics.hosts[host];
     const double bytes = std::max(moved.bytes_in, moved.bytes_out) / steps;
     cost.wire_bytes = std::max(cost.wire_bytes, bytes);
     cost.wire_seconds = std::max(cost.wire_seconds, bytes / cluster.hosts[host].bandwidth);
   }
-  for (world::Rank rank = 0; rank < sim.size(); ++rank) {
-    cost.messages += static_cast<double>(sim.world(rank).traffic().messages_sent) / steps;
-  }
+  cost.messages = static_cast<double>(ran.sent.messages_sent) / steps;
   return cost;
 }
 

@@ -3,9 +3,9 @@
 #include <optional>
 #include <utility>
 
+#include "syrtos/strategy/clocks.h"
 #include "syrtos/strategy/meter.h"
 #include "syrtos/trace/division_log.h"
-#include "syrtos/train/clocks.h"
 
 namespace syrtos::train {
 
@@ -34,7 +34,7 @@ class Accounting {
 
  private:
   strategy::Meter& meter_;
-  const WorldClock clock_;
+  const strategy::WorldClock clock_;
   trace::DivisionLog log_;
   int64_t steps_done_;
   struct Step {

@@ -7,11 +7,14 @@
 
 #include "syrtos/base/clock.h"
 #include "syrtos/run/exchange.h"
+#include "syrtos/strategy/clocks.h"
 #include "syrtos/trace/division_log.h"
 #include "syrtos/trace/host_sampler.h"
-#include "syrtos/train/clocks.h"
 
 namespace syrtos::train {
+
+using strategy::Clocks;
+using strategy::WorldClock;
 
 /// What one rank, worker or server, measured beside its work, as a text for worker 0.
 class OwnMeasures {

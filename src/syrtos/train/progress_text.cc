@@ -45,12 +45,12 @@ std::string epoch_line(const run::EpochMetrics& metrics, int64_t epochs, Emphasi
       metrics.evaluated ? fmt::format("test loss {:.4f}  test accuracy {}  ", metrics.test_loss,
                                       strong(fmt::format("{:.2f} %", 100 * metrics.test_accuracy)))
                         : "";
-  return fmt::format("{} {}/{}  loss {:.4f}  accuracy {:.2f} %  {}{} images/s  {}{}",
-                     strong("epoch"), metrics.epoch, epochs, metrics.train_loss,
-                     100 * metrics.train_accuracy, test,
-                     format_count(std::llround(metrics.images_per_s)),
-                     format_duration(metrics.seconds.training() + metrics.seconds[Part::evaluate]),
-                     metrics.best ? "  best" : "");
+  return fmt::format(
+      "{} {}/{}  loss {:.4f}  accuracy {:.2f} %  {}{} images/s  {}{}", strong("epoch"),
+      metrics.epoch, epochs, metrics.train_loss, 100 * metrics.train_accuracy, test,
+      format_count(std::llround(metrics.images_per_s)),
+      format_duration(metrics.seconds.training() + metrics.seconds[trace::Part::evaluate]),
+      metrics.best ? "  best" : "");
 }
 
 }  // namespace syrtos::train

@@ -29,12 +29,12 @@ void ProgressWriter::started(const StartInfo& info) {
   observer_.started(info);
 }
 
-void ProgressWriter::step(const StepInfo& info) {
+void ProgressWriter::step(const StepProgress& info) {
   if (directory_) note(info);
   observer_.step(info);
 }
 
-void ProgressWriter::note(const StepInfo& info) {
+void ProgressWriter::note(const StepProgress& info) {
   const auto samples = static_cast<double>(info.samples);
   if (info.epoch != now_.epoch) add_point();  // what is left of the epoch before
   const bool first = now_.epoch == 0;

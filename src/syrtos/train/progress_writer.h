@@ -7,7 +7,7 @@
 #include "syrtos/run/directory.h"
 #include "syrtos/run/metrics.h"
 #include "syrtos/run/progress.h"
-#include "syrtos/train/trainer.h"
+#include "syrtos/train/observer.h"
 
 namespace syrtos::train {
 
@@ -25,7 +25,7 @@ class ProgressWriter final : public TrainObserver {
 
   void started(const StartInfo& info) override;
   /// Quick: it writes only when a second has passed.
-  void step(const StepInfo& info) override;
+  void step(const StepProgress& info) override;
   void epoch(const run::EpochMetrics& metrics) override;
   /// How the run ended, and why, if it failed. The first time counts.
   void end(run::State state, const std::string& message = "");
@@ -42,7 +42,7 @@ class ProgressWriter final : public TrainObserver {
     double seconds = 0;
   };
 
-  void note(const StepInfo& info);
+  void note(const StepProgress& info);
   void write();
   void add_point();
 

@@ -58,10 +58,10 @@ NetworkReplica::NetworkReplica(CompiledNetwork& network, optim::Optimizer& optim
   empty_pass_.push_back(std::move(all));
 }
 
-const NetworkReplica::Plan& NetworkReplica::plan(NetworkProgram& program) {
-  const auto known = plans_.find(&program.program());
-  if (known != plans_.end()) return known->second;
-  Plan made;
+const NetworkReplica::StagedProgram& NetworkReplica::staged(NetworkProgram& program) {
+  const auto known = staged_.find(&program.program());
+  if (known != staged_.end()) return known->second;
+  StagedProgram made;
   made.parts = graph::parts_of_pass(program.program(), strategy::bucket_of_tensor(layout_));
   for (const graph::PassPart& part : made.parts) {
     strategy::Stage& stage = made.stages.emplace_back();
@@ -82,7 +82,7 @@ const NetworkReplica::Plan& NetworkReplica::plan(NetworkProgram& program) {
       made.stages[i].seconds = times.forward_s + times.backward_s;
     }
   }
-  return plans_.emplace(&program.program(), std::move(made)).first->second;
+  return staged_.emplace(&program.program(), std::move(made)).first->second;
 }
 
 void NetworkReplica::replay(const strategy::ComputeTimes& times) {
@@ -96,18 +96,18 @@ void NetworkReplica::replay(const strategy::ComputeTimes& times) {
                  times.passes[0].items.empty() ? "none" : "those", times.network);
   }
   replay_ = times;
-  plans_.clear();
+  staged_.clear();
 }
 
 void NetworkReplica::begin(int64_t samples, const ops::Step& step) {
   step_ = step;
   program_ = samples > 0 ? &network_.training(samples) : nullptr;
-  if (program_ != nullptr) plan_ = &plan(*program_);
+  if (program_ != nullptr) pass_ = &staged(*program_);
   times_.assign(stages().size(), {});
 }
 
 const std::vector<strategy::Stage>& NetworkReplica::stages() const {
-  return program_ != nullptr ? plan_->stages : empty_pass_;
+  return program_ != nullptr ? pass_->stages : empty_pass_;
 }
 
 void NetworkReplica::run(size_t stage) {
@@ -117,11 +117,11 @@ void NetworkReplica::run(size_t stage) {
     return;
   }
   if (replay_) {
-    times_[stage] = plan_->replayed[stage];
+    times_[stage] = pass_->replayed[stage];
     sleep_through(times_[stage].forward_s + times_[stage].backward_s);
     return;
   }
-  const graph::PassPart& part = plan_->parts[stage];
+  const graph::PassPart& part = pass_->parts[stage];
   KernelTimes* profile = program_ == &network_.training() ? &profile_ : nullptr;
   program_->program().run_items(part.first, part.last, step_, times_[stage], profile);
 }

@@ -52,12 +52,12 @@ class NetworkReplica final : public strategy::Replica {
 
  private:
   /// The stages of one program.
-  struct Plan {
+  struct StagedProgram {
     std::vector<graph::PassPart> parts;
     std::vector<strategy::Stage> stages;
     std::vector<graph::PhaseTimes> replayed;  ///< of each, when they are not computed
   };
-  const Plan& plan(NetworkProgram& program);
+  const StagedProgram& staged(NetworkProgram& program);
   void sleep_through(double seconds);
 
   CompiledNetwork& network_;
@@ -65,10 +65,10 @@ class NetworkReplica final : public strategy::Replica {
   strategy::Layout layout_;
   std::vector<KeptArena> kept_;
   optim::GlobalNorm norm_;
-  std::map<const graph::Program*, Plan> plans_;
+  std::map<const graph::Program*, StagedProgram> staged_;
   std::vector<strategy::Stage> empty_pass_;
-  NetworkProgram* program_ = nullptr;  // nullptr: no samples
-  const Plan* plan_ = nullptr;
+  NetworkProgram* program_ = nullptr;    // nullptr: no samples
+  const StagedProgram* pass_ = nullptr;  // of program_
   ops::Step step_;
   std::vector<graph::PhaseTimes> times_;  // of the pass's stages
   KernelTimes profile_;

@@ -6,12 +6,15 @@
 
 namespace syrtos::train {
 
+using world::Task;
+using world::World;
+
 namespace {
 
 class Silent final : public TrainObserver {
  public:
   void started(const StartInfo&) override {}
-  void step(const StepInfo&) override {}
+  void step(const StepProgress&) override {}
   void epoch(const EpochMetrics&) override {}
 };
 

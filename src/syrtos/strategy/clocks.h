@@ -5,7 +5,7 @@
 #include "syrtos/trace/clock_alignment.h"
 #include "syrtos/world/world.h"
 
-namespace syrtos::train {
+namespace syrtos::strategy {
 
 /// A world's clock and the steady one, in nanoseconds, that traces have.
 class WorldClock {
@@ -29,6 +29,7 @@ class Clocks {
   /// Worker 0 and these others at the same time. Eight questions each.
   world::Task<> align(const std::vector<world::Rank>& others);
 
+  const WorldClock& clock() const { return clock_; }
   /// This worker's time on worker 0's clock, and back.
   int64_t to_first(int64_t time) const { return time + offset_.offset; }
   int64_t from_first(int64_t time) const { return time - offset_.offset; }
@@ -52,4 +53,4 @@ class Clocks {
   std::vector<trace::ClockOffset> offsets_;  // of this run, thinned out
 };
 
-}  // namespace syrtos::train
+}  // namespace syrtos::strategy

@@ -1,4 +1,4 @@
-#include "syrtos/train/clocks.h"
+#include "syrtos/strategy/clocks.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include "syrtos/trace/recorder.h"
 #include "syrtos/world/control.h"
 
-namespace syrtos::train {
+namespace syrtos::strategy {
 
 using world::control_tag;
 using world::ControlItem;
@@ -99,4 +99,4 @@ Task<> Clocks::ask() {
   offsets_.resize(offsets_.size() / 2);
 }
 
-}  // namespace syrtos::train
+}  // namespace syrtos::strategy

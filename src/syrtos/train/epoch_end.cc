@@ -1,0 +1,152 @@
+#include "syrtos/train/epoch_end.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "syrtos/base/error.h"
+#include "syrtos/strategy/worker_loop.h"
+#include "syrtos/train/evaluate.h"
+
+namespace syrtos::train {
+
+using nlohmann::json;
+
+Task<std::optional<EpochEnd::Result>> EpochEnd::finish(const EpochPace& pace) {
+  Course& course = state_.course;
+  co_await strategy::settle(team_.strategy(), team_.sums());
+  measuring_.end_step(course.position().step);
+  course.add(team_.sums().take());
+  co_await meetings_.meet();
+  if (team_.sums().stop_agreed() && !team_.in_step()) {
+    // Another one is in mid-epoch and does not come to the evaluation.
+    course.note_unmeasured();
+    co_await checkpoints_.save_together();
+    co_return std::nullopt;
+  }
+  co_await meetings_.average(team_.replica().states());
+  co_await team_.align_clocks();
+  co_await checkpoints_.agree();
+  const EpochReport mine = co_await own_report(pace);
+  Result result;
+  EpochMetrics& metrics = result.metrics;
+  const json shared = co_await meetings_.report(mine, [&](const std::vector<EpochReport>& reports) {
+    metrics = merge(reports);
+    const Sums sums = course.sums();
+    return json({{"test_loss", metrics.test_loss},
+                 {"test_accuracy", metrics.test_accuracy},
+                 {"loss_sum", sums.loss},
+                 {"correct", sums.correct},
+                 {"samples", sums.samples},
+                 {"gather", measuring_.is_due()}});
+  });
+  result.gather = shared.at("gather");
+  if (evaluates()) {
+    const char* key =
+        state_.job.early_stop.metric == job::Metric::loss ? "test_loss" : "test_accuracy";
+    metrics.best = state_.watch.update(shared.at(key));
+  }
+  course.end_epoch({shared.at("loss_sum"), shared.at("correct"), shared.at("samples")},
+                   state_.watch);
+  if (state_.is_first()) {
+    const Meter::Doing saves(team_.meter(), Part::checkpoint);
+    co_await team_.world().compute(0, [&] { keep(metrics); });
+  }
+  // Nobody changes them while they are written.
+  if (team_.shares_weights()) co_await meetings_.meet();
+  co_return result;
+}
+
+bool EpochEnd::evaluates() const {
+  const Course& course = state_.course;
+  return course.is_over() || (course.position().epoch + 1) % state_.job.evaluate_every == 0;
+}
+
+Task<EpochReport> EpochEnd::own_report(const EpochPace& pace) {
+  World& world = team_.world();
+  EpochReport mine;
+  {
+    const Meter::Doing evaluates(team_.meter(), Part::evaluate);
+    co_await world.compute(0, [&] { mine = measure_own_part(pace); });
+  }
+  mine.host = world.host(world.rank());
+  mine.seconds = measuring_.take_epoch();
+  mine.seconds[Part::evaluate] = mine.evaluation.seconds;
+  const Meter::Doing waits(team_.meter(), Part::network);
+  co_await team_.strategy().collect();
+  co_return mine;
+}
+
+EpochReport EpochEnd::measure_own_part(const EpochPace& pace) {
+  EpochReport report;
+  if (evaluates()) {
+    const TestData test{*state_.job.data.test, state_.test_transform,
+                        job::views_of(state_.job.views), state_.job.prefetch,
+                        meetings_.test_shard()};
+    report.evaluation = evaluate(state_.learner.network().evaluation(), test);
+  }
+  const data::LoaderStats loading = state_.loader.take_stats();
+  report.queue = loading.queue;
+  report.helped = loading.helped;
+  report.training = state_.course.sums();
+  report.trained = pace.samples;
+  return report;
+}
+
+/// What all workers together have seen; only worker 0 does this.
+EpochMetrics EpochEnd::merge(const std::vector<EpochReport>& reports) {
+  Course& course = state_.course;
+  EpochMetrics metrics;
+  metrics.epoch = course.position().epoch + 1;
+  metrics.step = course.position().step;
+  metrics.learning_rate = course.learning_rate();
+  metrics.evaluated = evaluates();
+  metrics.queue = reports[0].queue;
+  metrics.helped = reports[0].helped;
+  metrics.seconds = reports[0].seconds;
+  double samples = 0;
+  for (size_t rank = 0; rank < reports.size(); ++rank) {
+    const EpochReport& report = reports[rank];
+    if (report.host.empty()) continue;  // lost
+    const auto n = static_cast<double>(report.evaluation.samples);
+    samples += n;
+    metrics.test_loss += n * report.evaluation.loss;
+    metrics.test_accuracy += n * report.evaluation.accuracy;
+    metrics.test_top5 += n * report.evaluation.top5;
+    if (reports.size() > 1) {
+      metrics.workers.push_back({static_cast<int>(rank), report.host, report.seconds});
+    }
+    if (rank == 0 || !team_.in_step()) metrics.samples += report.trained;
+    if (rank > 0 && !team_.in_step()) course.add(report.training);
+  }
+  if (metrics.evaluated) {
+    metrics.test_loss /= samples;
+    metrics.test_accuracy /= samples;
+    metrics.test_top5 /= samples;
+    check(metrics);
+  }
+  const double seconds = metrics.seconds.training();
+  if (seconds > 0) metrics.images_per_s = static_cast<double>(metrics.samples) / seconds;
+  const Sums sums = course.sums();
+  const auto trained = static_cast<double>(std::max<int64_t>(1, sums.samples));
+  metrics.train_loss = sums.loss / trained;
+  metrics.train_accuracy = static_cast<double>(sums.correct) / trained;
+  return metrics;
+}
+
+void EpochEnd::check(const EpochMetrics& metrics) const {
+  if (std::isfinite(metrics.test_loss)) return;
+  fail_run("test loss is {} after step {} (epoch {}); try a smaller --lr or --clip",
+           metrics.test_loss, metrics.step, metrics.epoch);
+}
+
+/// In this order a run that is killed in between loses nothing: what is noted beyond the last
+/// checkpoint is forgotten when it goes on, and resuming makes up for a best one.
+void EpochEnd::keep(const EpochMetrics& metrics) {
+  run::append(*state_.directory, metrics);
+  state_.save();
+  if (metrics.best) state_.directory->keep_as_best();
+  board_->epoch(metrics);
+}
+
+}  // namespace syrtos::train

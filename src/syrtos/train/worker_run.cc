@@ -1,0 +1,216 @@
+#include "syrtos/train/worker_run.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/log.h"
+#include "syrtos/train/evaluate.h"
+
+namespace syrtos::train {
+
+WorkerRun::WorkerRun(WorkerState& state, TeamWork& team, strategy::Meetings& meetings,
+                     RunTrace* trace, TrainObserver& observer, std::function<bool()> should_stop)
+    : state_(state),
+      course_(state.course),
+      team_(team),
+      world_(team.world()),
+      observer_(observer),
+      should_stop_(std::move(should_stop)),
+      meetings_(world_, team.team(), meetings, team.sums(), team.meter()),
+      measuring_(team, meetings_, state.job, state.options, state.learner.network(),
+                 std::move(state.earlier), state.is_first() ? &*state.directory : nullptr, trace,
+                 course_.position().step),
+      checkpoints_(state, team, meetings_),
+      board_(state.is_first() ? std::optional<Board>(std::in_place, state.directory->path(),
+                                                     state.learner.network().model().graph,
+                                                     course_.position().step)
+                              : std::nullopt),
+      epoch_end_(state, team, meetings_, checkpoints_, measuring_, board_ ? &*board_ : nullptr) {
+  state_.loader.seek(course_.position().epoch, course_.position().used);
+  if (!state_.is_first()) return;
+  observer_.started({.job = state_.job,
+                     .directory = *state_.directory,
+                     .parameters = state_.learner.network().parameters().count(),
+                     .memory_bytes = state_.memory_bytes(),
+                     .steps_per_epoch = course_.steps_per_epoch(),
+                     .total_steps = course_.total_steps(),
+                     .first_step = course_.position().step,
+                     .buckets = static_cast<int>(team_.replica().layout().buckets.size())});
+}
+
+Task<Outcome> WorkerRun::train() {
+  if (course_.position().unmeasured) co_await end_epoch();
+  co_await strategy::take_steps(team_.strategy(), team_.sums(), *this);
+  co_await measuring_.end(course_.position().step);
+  co_await team_.strategy().end();
+  measuring_.end_exchange();
+  outcome_.staleness = team_.strategy().staleness();
+  outcome_.dropped = team_.strategy().dropped();
+  outcome_.position = course_.position();
+  co_return std::move(outcome_);
+}
+
+Task<> WorkerRun::load() {
+  began_ = world_.now();
+  measuring_.begin_step(course_.position().step + 1, batch_.ready);
+  const Meter::Doing loads(team_.meter(), Part::load);
+  // A batch of another size may need a program that does not exist yet: not on this thread.
+  if (state_.loader.ready(batch_.slice.count)) {
+    load_batch();
+  } else {
+    co_await world_.compute(0, [this] { load_batch(); });
+  }
+}
+
+void WorkerRun::load_batch() {
+  batch_ = state_.loader.next();
+  SYRTOS_CHECK(batch_.epoch == course_.position().epoch, "{} {}", batch_.epoch,
+               course_.position().epoch);
+  if (batch_.slice.count > 0) state_.learner.network().training(batch_.slice.count).use(batch_);
+}
+
+strategy::StepInfo WorkerRun::begin_pass() {
+  course_.begin_step();
+  const Position& position = course_.position();
+  const int64_t samples = batch_.slice.count;
+  const int64_t of_all = course_.samples_of(batch_.slice);
+  team_.replica().begin(samples, {.seed = state_.job.seed,
+                                  .step = position.step,
+                                  .first_sample = batch_.slice.first - position.used});
+  strategy::StepInfo info;
+  info.step = position.step;
+  info.weight = static_cast<double>(samples * team_.workers()) / static_cast<double>(of_all);
+  info.hyper = {.learning_rate = course_.learning_rate(),
+                .weight_decay = state_.job.weight_decay,
+                .step = position.updates};
+  info.clip = state_.job.clip;
+  return info;
+}
+
+Task<Sums> WorkerRun::look() {
+  const int64_t samples = batch_.slice.count;
+  loss_ = 0;
+  if (samples == 0) co_return Sums{};
+  NetworkProgram& training = state_.learner.network().training(samples);
+  if (!team_.replica().replays()) loss_ = training.loss();
+  const int64_t correct = count_correct(training.logits(), batch_.labels);
+  if (!std::isfinite(loss_)) co_await world_.compute(0, [this] { fail_of_loss(); });
+  co_return Sums{static_cast<double>(loss_) * static_cast<double>(samples), correct, samples};
+}
+
+/// Looks for the layer that is to blame.
+void WorkerRun::fail_of_loss() {
+  const Position& position = course_.position();
+  NetworkProgram& training = state_.learner.network().training(batch_.slice.count);
+  const ops::Step step{.seed = state_.job.seed, .step = position.step};
+  const graph::Program::Item* item = training.program().find_non_finite(step);
+  const std::string where =
+      item == nullptr
+          ? "no single layer is to blame"
+          : fmt::format("first non-finite value after layer {} ({})", item->layer, item->operation);
+  fail_run("loss is {} at step {} (epoch {}): {}; try a smaller --lr (now {}) or --clip 1",
+           std::isnan(loss_) ? "nan" : "infinite", position.step + 1, position.epoch + 1, where,
+           course_.learning_rate());
+}
+
+Task<> WorkerRun::end_step(int64_t steps, const Sums& sums) {
+  course_.add(sums);
+  advance(steps);
+  if (state_.learner.looks_ahead(course_.position().step)) co_await look_ahead();
+  tell_step();
+  const int64_t done = course_.position().step;
+  if (course_.epoch_is_complete() || course_.is_over()) {
+    co_await end_epoch();
+  } else {
+    if (checkpoints_.are_due()) {
+      measuring_.end_step(done);
+      co_await checkpoints_.save(false);
+      measuring_.end_pause();
+    }
+    measuring_.end_step(done);
+  }
+  measuring_.tell_news();
+}
+
+void WorkerRun::advance(int64_t steps) {
+  const Course::Taken taken = course_.advance(batch_.slice, steps);
+  pace_.samples +=
+      team_.in_step()
+          ? taken.samples
+          : std::llround(team_.strategy().counted() * static_cast<double>(batch_.slice.count));
+  if (taken.steps == 1) return;
+  const Position& position = course_.position();
+  if (course_.epoch_is_complete()) {
+    state_.loader.seek(position.epoch + 1, 0);
+  } else {
+    state_.loader.seek(position.epoch, position.used);
+  }
+}
+
+Task<> WorkerRun::look_ahead() {
+  co_await team_.strategy().settle();
+  const Meter::Doing updates(team_.meter(), Part::update);
+  co_await world_.compute(
+      0, [this] { state_.learner.look_ahead(course_.position().step, course_.total_steps()); });
+}
+
+void WorkerRun::tell_step() {
+  const int64_t done = course_.position().step;
+  // About a hundred points an epoch: enough for a curve, few enough to write each at once.
+  if (board_ && done % std::max<int64_t>(1, course_.steps_per_epoch() / 100) == 0) {
+    board_->step(done, loss_, course_.learning_rate());
+  }
+  pace_.seconds += world_.now() - began_;
+  observer_.step(progress());
+  log_trace("worker {}: step {} of {} is done", state_.worker, done, course_.total_steps());
+  measuring_.look_for_lost(done);
+}
+
+StepProgress WorkerRun::progress() const {
+  const Sums sums = course_.sums();
+  const auto samples = static_cast<double>(std::max<int64_t>(1, sums.samples));
+  // Of the others nothing is known before the next meeting: they are taken to be as fast.
+  const int64_t alike = team_.in_step() ? 1 : meetings_.present();
+  return {.epoch = course_.position().epoch + 1,
+          .epochs = state_.job.epochs,
+          .step_in_epoch = course_.steps_in_epoch(),
+          .steps_per_epoch = course_.steps_per_epoch(),
+          .step = course_.position().step,
+          .total_steps = course_.total_steps(),
+          .loss = sums.loss / samples,
+          .accuracy = static_cast<double>(sums.correct) / samples,
+          .samples = sums.samples,
+          .images_per_s = static_cast<double>(pace_.samples * alike) / pace_.seconds,
+          .seconds = pace_.seconds};
+}
+
+Task<> WorkerRun::end_epoch() {
+  std::optional<EpochEnd::Result> result = co_await epoch_end_.finish(pace_);
+  pace_ = {};
+  measuring_.end_pause();
+  if (!result) {
+    outcome_.end = Outcome::End::interrupted;
+    go_on_ = false;
+    co_return;
+  }
+  outcome_.epochs.push_back(std::move(result->metrics));
+  if (state_.is_first()) observer_.epoch(outcome_.epochs.back());
+  if (course_.is_over()) co_return;
+  if (state_.watch.should_stop()) {
+    outcome_.end = Outcome::End::stopped_early;
+    go_on_ = false;
+    co_return;
+  }
+  if (result->gather) co_await measuring_.gather(course_.position().step);
+}
+
+Task<> WorkerRun::stop() {
+  // Free workers agree in a meeting, where the position was saved.
+  const bool saved = team_.sums().stop_agreed() && !team_.in_step();
+  if (!saved) co_await checkpoints_.save(true);
+  measuring_.end_pause();
+  outcome_.end = Outcome::End::interrupted;
+}
+
+}  // namespace syrtos::train

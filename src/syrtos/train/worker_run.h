@@ -1,0 +1,66 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "syrtos/strategy/worker_loop.h"
+#include "syrtos/train/board.h"
+#include "syrtos/train/checkpoints.h"
+#include "syrtos/train/epoch_end.h"
+#include "syrtos/train/measuring.h"
+#include "syrtos/train/observer.h"
+#include "syrtos/train/outcome.h"
+#include "syrtos/train/worker_meetings.h"
+
+namespace syrtos::train {
+
+/// A worker from its first step to its last: load, pass, look, end of the epoch. What lives only
+/// while it runs is here.
+class WorkerRun final : strategy::StepHandler {
+ public:
+  /// All outlive it. `trace`: nullptr without one. `should_stop` is asked between steps.
+  WorkerRun(WorkerState& state, TeamWork& team, strategy::Meetings& meetings, RunTrace* trace,
+            TrainObserver& observer, std::function<bool()> should_stop);
+
+  /// To the end of the run, or until somebody wants to stop; then the position is saved. Once.
+  Task<Outcome> train();
+
+ private:
+  bool goes_on() const override { return go_on_ && !course_.is_over(); }
+  bool wants_to_stop() override { return should_stop_(); }
+  Task<> load() override;
+  strategy::StepInfo begin_pass() override;
+  Task<Sums> look() override;
+  Task<> end_step(int64_t steps, const Sums& sums) override;
+  Task<> stop() override;
+
+  void load_batch();
+  [[noreturn]] void fail_of_loss();
+  void advance(int64_t steps);
+  Task<> look_ahead();
+  void tell_step();
+  Task<> end_epoch();
+  StepProgress progress() const;
+
+  WorkerState& state_;
+  Course& course_;
+  TeamWork& team_;
+  World& world_;
+  TrainObserver& observer_;
+  const std::function<bool()> should_stop_;
+
+  WorkerMeetings meetings_;
+  Measuring measuring_;
+  Checkpoints checkpoints_;
+  std::optional<Board> board_;  // worker 0's
+  EpochEnd epoch_end_;
+
+  data::Batch batch_;  // of the current step
+  float loss_ = 0;     // of the last step's own samples
+  double began_ = 0;   // the current step
+  EpochPace pace_;
+  bool go_on_ = true;
+  Outcome outcome_;
+};
+
+}  // namespace syrtos::train

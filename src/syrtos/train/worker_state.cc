@@ -1,0 +1,44 @@
+#include "syrtos/train/worker_state.h"
+
+#include <fmt/format.h>
+
+namespace syrtos::train {
+
+namespace {
+
+data::LoaderOptions loader_options(const Job& job, int worker) {
+  return {.batch = job.step_samples(),
+          .seed = job.seed,
+          .shard = {worker, job.workers},
+          .remainder = job.remainder,
+          .prefetch = job.prefetch};
+}
+
+}  // namespace
+
+WorkerState::WorkerState(Job resolved, int number, TrainerOptions beside, const WorkerState* shared)
+    : job(std::move(resolved)),
+      worker(number),
+      options(std::move(beside)),
+      learner(job, number, options, shared != nullptr ? &shared->learner : nullptr),
+      training_transform(job.data.train->info(), job.image, job.normalization, job.augment,
+                         job.precision.dtype),
+      test_transform(job.data.test->info(), job.image, job.normalization, {}, job.precision.dtype),
+      loader(*job.data.train, training_transform, loader_options(job, number)),
+      course(job, number),
+      watch(job::watch_of(job.early_stop)) {
+  require_memory(memory_bytes(),
+                 fmt::format("{} with a batch of {}", job.network.name(), job.batch));
+}
+
+void WorkerState::go_to(const Position& position) {
+  course.go_to(position);
+  watch.restore(position.best, position.waited);
+}
+
+void WorkerState::save() const {
+  save_snapshot(directory->last(), job, learner.network().parameters(), learner.kept(),
+                course.position());
+}
+
+}  // namespace syrtos::train

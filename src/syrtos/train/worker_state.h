@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+
+#include "syrtos/data/pipeline/loader.h"
+#include "syrtos/job/job.h"
+#include "syrtos/optim/early_stopping.h"
+#include "syrtos/run/directory.h"
+#include "syrtos/train/course.h"
+#include "syrtos/train/earlier.h"
+#include "syrtos/train/learner.h"
+
+namespace syrtos::train {
+
+/// What a worker has before, while and after it runs: what is trained, the data, and where it is.
+struct WorkerState {
+  /// `shared`: another worker of this process, whose weights and optimiser it uses. Throws
+  /// RequestError, also when memory does not suffice.
+  WorkerState(Job resolved, int number, TrainerOptions beside, const WorkerState* shared);
+
+  const Job job;
+  const int worker;
+  const TrainerOptions options;
+  Learner learner;
+  data::Transform training_transform;
+  data::Transform test_transform;
+  data::Loader loader;
+  Course course;
+  optim::EarlyStopping watch;
+  std::optional<run::Directory> directory;  ///< worker 0's
+  Earlier earlier;                          ///< worker 0's, of a run that goes on
+
+  bool is_first() const { return worker == 0; }
+  int64_t memory_bytes() const { return learner.bytes() + loader.bytes(); }
+  /// The run is there now.
+  void go_to(const Position& position);
+  /// Worker 0: writes the last checkpoint.
+  void save() const;
+};
+
+}  // namespace syrtos::train
