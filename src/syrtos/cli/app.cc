@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <new>
 
@@ -16,10 +17,8 @@ namespace {
 void print_error(const std::string& text) { fmt::print(stderr, "error: {}\n", text); }
 
 LogLevel level_of(int verbose) {
-  if (verbose < 0 || verbose > 2) {
-    fail_request("--verbose: expected 0, 1 or 2, found {}", verbose);
-  }
-  return static_cast<LogLevel>(verbose);
+  if (verbose > 2) fail_request("--verbose: expected 0, 1 or 2, found {}", verbose);
+  return static_cast<LogLevel>(std::max(verbose, 0));  // the parser takes =0 for "not" and says -1
 }
 
 int run_chosen(const Run& chosen, int verbose) {
