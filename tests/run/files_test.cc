@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "syrtos/run/about.h"
 #include "syrtos/run/curve.h"

@@ -108,6 +108,7 @@ inline std::vector<TrainedPart> sample_parts() {
            .exchange = "allreduce",
            .sync = "join",
            .wire = "f32",
+           .update = "worker",
            .begun = 1.7e9 + 20,
            .ended = 1.7e9 + 30,
            .lost = {}}};
