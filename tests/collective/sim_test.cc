@@ -21,9 +21,9 @@ Task<> reduce_sizes(World& world, const Group& group, size_t elements, ReduceOpt
   co_await all_reduce(world, group, sizes, options);
 }
 
-double simulated_seconds(world::SimOptions options, size_t elements, const ReduceOptions& options) {
-  options.carry_data = false;
-  SimCluster cluster(std::move(options));
+double simulated_seconds(world::SimOptions hosts, size_t elements, const ReduceOptions& options) {
+  hosts.carry_data = false;
+  SimCluster cluster(std::move(hosts));
   const Group group = Group::all(cluster.world(0));
   run_all(cluster, [&](World& world) { return reduce_sizes(world, group, elements, options); });
   return cluster.now();
