@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -209,7 +210,7 @@ Task<> reduce_prepared(World& world, const Group& group, ReduceOptions options,
   values.resize(1000);
   PreparedAllReduce prepared(world, group, Floats{values.data(), values.size()}, options);
   for (const uint32_t round : {0, 1, 7}) {
-    values = values_of(world.rank() + static_cast<int>(round), 1000);
+    std::ranges::copy(values_of(world.rank() + static_cast<int>(round), 1000), values.begin());
     co_await prepared.run(round);
   }
 }

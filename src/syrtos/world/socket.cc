@@ -84,12 +84,13 @@ Listener::Listener(const std::string& address, uint16_t port) {
               listen(socket_.get(), kBacklog) == 0;
   }
   if (!listens) {
-    if (found && errno == EADDRINUSE) {
-      fail_request("port {} is in use on this machine; choose another, or none to get a free one",
-                   port);
+    if (found) {
+      why = errno == EADDRINUSE ? "the port is in use on this machine" : error_text(errno);
     }
-    fail_request("cannot listen at {} port {}: {}; name an address of this host and a free port",
-                 any ? "any address" : address, port, found ? error_text(errno) : why);
+    fail_request(
+        "cannot listen at {} port {}: {}; name an address of this host and a free port, or none "
+        "to get one",
+        any ? "any address" : address, port, why);
   }
   port_ = bound_port(socket_.get());
 }
