@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "syrtos/base/error.h"
+#include "syrtos/base/log.h"
 #include "syrtos/job/resolve_data.h"
 #include "syrtos/nn/zoo/zoo.h"
 
@@ -158,6 +159,11 @@ Job resolve(const JobRequest& request, const CpuInfo& cpu, const std::filesystem
     const int64_t last = job.steps > 0 ? std::min(steps, job.steps) : steps;
     job.schedule.every = std::max<int64_t>(1, last / 3);
   }
+  log_info("job: {} on {}, batch {}, {} ({}), learning rate {}, {} steps in an epoch",
+           job.network.name(), request.data, job.batch, to_string(job.precision.dtype),
+           job.precision.reason, job.schedule.rate, job.steps_per_epoch());
+  log_info("job: {} workers with {} threads, exchange {}, sync {}, wire {}", job.workers,
+           job.threads, request.exchange, request.sync, request.wire);
   return job;
 }
 
