@@ -6,94 +6,28 @@
 #include <algorithm>
 #include <bit>
 #include <csignal>
-#include <cstring>
 #include <stdexcept>
 
-#include "syrtos/base/crc32.h"
+#include "tests/support/event_records.h"
 #include "tests/support/temporary.h"
 
 namespace syrtos::trace {
 namespace {
 
+using event_records::all;
+using event_records::Field;
+using event_records::one;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
-
-/// One field as it stands in the wire format.
-struct Field {
-  uint32_t number = 0;
-  uint64_t value = 0;  // of a varint or a fixed number
-  std::string bytes;   // of what has a length
-};
-
-uint64_t take_fixed(std::string_view& from, size_t bytes) {
-  if (from.size() < bytes) throw std::runtime_error("a number is cut");
-  uint64_t value = 0;
-  std::memcpy(&value, from.data(), bytes);
-  from.remove_prefix(bytes);
-  return value;
-}
-
-uint64_t take_varint(std::string_view& from) {
-  for (uint64_t value = 0, shift = 0;; shift += 7) {
-    const uint64_t byte = take_fixed(from, 1);
-    value |= (byte & 0x7f) << shift;
-    if (byte < 0x80) return value;
-  }
-}
-
-std::vector<Field> parse(std::string_view message) {
-  std::vector<Field> fields;
-  while (!message.empty()) {
-    const uint64_t key = take_varint(message);
-    Field field{static_cast<uint32_t>(key >> 3), 0, ""};
-    switch (key & 7) {
-      case 0:
-        field.value = take_varint(message);
-        break;
-      case 1:
-        field.value = take_fixed(message, 8);
-        break;
-      case 5:
-        field.value = take_fixed(message, 4);
-        break;
-      case 2: {
-        const uint64_t length = take_varint(message);
-        if (length > message.size()) throw std::runtime_error("bytes are cut");
-        field.bytes = message.substr(0, length);
-        message.remove_prefix(length);
-        break;
-      }
-      default:
-        throw std::runtime_error("unknown wire type");
-    }
-    fields.push_back(field);
-  }
-  return fields;
-}
-
-/// The fields with this number.
-std::vector<Field> all(const std::string& message, uint32_t number) {
-  std::vector<Field> found;
-  for (const Field& field : parse(message)) {
-    if (field.number == number) found.push_back(field);
-  }
-  return found;
-}
-
-Field one(const std::string& message, uint32_t number) {
-  const auto found = all(message, number);
-  return found.size() == 1 ? found[0] : throw std::runtime_error("not exactly one such field");
-}
 
 double wall_time(const std::string& event) { return std::bit_cast<double>(one(event, 1).value); }
 
 /// "tag=value" of every scalar of an event.
 std::vector<std::string> scalars(const std::string& event) {
   std::vector<std::string> found;
-  for (const Field& value : all(one(event, 5).bytes, 1)) {
-    const auto number = std::bit_cast<float>(static_cast<uint32_t>(one(value.bytes, 2).value));
-    found.push_back(fmt::format("{}={}", one(value.bytes, 1).bytes, number));
+  for (const auto& [tag, value] : event_records::scalars(event)) {
+    found.push_back(fmt::format("{}={}", tag, value));
   }
   return found;
 }
@@ -129,25 +63,8 @@ class FileSizeLimit {
 
 class EventFiles : public TemporaryDirectory {
  protected:
-  /// The events of a file, every checksum compared.
   static std::vector<std::string> events(const EventFile& file) {
-    const std::string bytes = read(file.path());
-    std::string_view rest = bytes;
-    std::vector<std::string> found;
-    const auto check = [&](std::string_view data) {
-      const uint32_t crc = crc32c(0, data.data(), data.size());
-      EXPECT_EQ(take_fixed(rest, 4), (crc >> 15 | crc << 17) + 0xa282ead8U);
-    };
-    while (!rest.empty()) {
-      const std::string_view length = rest.substr(0, 8);
-      const uint64_t size = take_fixed(rest, 8);
-      check(length);
-      if (size > rest.size()) throw std::runtime_error("a record is cut");
-      found.emplace_back(rest.substr(0, size));
-      rest.remove_prefix(size);
-      check(found.back());
-    }
-    return found;
+    return event_records::events(read(file.path()));
   }
 };
 

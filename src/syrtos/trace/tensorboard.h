@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "syrtos/base/clock.h"
@@ -13,8 +12,8 @@
 namespace syrtos::trace {
 
 struct Scalar {
-  std::string_view tag;  // "loss/train": TensorBoard groups by what stands before the slash
-  double value = 0;      // kept as a float
+  std::string tag;   // "loss/train": TensorBoard groups by what stands before the slash
+  double value = 0;  // kept as a float
 };
 
 /// A node as TensorBoard draws it; slashes in names make boxes that open and close.

@@ -1,7 +1,6 @@
 #include "syrtos/train/board.h"
 
 #include <algorithm>
-#include <deque>
 #include <set>
 
 namespace syrtos::train {
@@ -81,15 +80,12 @@ void Board::step(int64_t step, double loss, double learning_rate) {
 }
 
 void Board::epoch(const run::EpochMetrics& m) {
-  // Tags are views: the texts of those that are put together live here.
-  std::deque<std::string> tags;
   std::vector<trace::Scalar> scalars = {{"loss/train", m.train_loss},
                                         {"accuracy/train", m.train_accuracy},
                                         {"speed/images per second", m.images_per_s}};
   const auto add_parts = [&](const std::string& group, const trace::StepDivision& seconds) {
     for (size_t i = 0; i < trace::kParts; ++i) {
-      tags.push_back(group + "/" + std::string(trace::kPartNames[i]));
-      scalars.push_back({tags.back(), seconds.seconds[i]});
+      scalars.push_back({group + "/" + std::string(trace::kPartNames[i]), seconds.seconds[i]});
     }
   };
   add_parts("seconds", m.seconds);
