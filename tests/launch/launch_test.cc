@@ -102,7 +102,6 @@ TEST_F(Launching, AnInterruptAsksAllToEndInGoodOrder) {
 
 TEST_F(Launching, AnInterruptHasADeadline) {
   options_.stop_timeout = std::chrono::milliseconds(200);
-  should_stop_ = [&] { return all_up(2); };
   // Stopped processes cannot do as they are told.
   bool frozen = false;
   should_stop_ = [&] {

@@ -138,16 +138,35 @@ TEST_F(LoaderTest, EvaluatesInOrderWithoutVariation) {
 }
 
 TEST_F(LoaderTest, CountsWhatItDid) {
-  const LoaderOptions options{.batch = 10, .prefetch = 2};
+  const LoaderOptions options{.batch = 10, .prefetch = 0};
   Loader loader(data_, transform_, options);
   deliver(loader, options, 30);
   const LoaderStats stats = loader.take_stats();
   EXPECT_EQ(stats.batches, 30);
   EXPECT_EQ(stats.samples, 300);
   EXPECT_GT(stats.transform_s, 0);
-  EXPECT_LE(stats.queue, 2);
-  EXPECT_LE(stats.helped, 1);
+  EXPECT_EQ(stats.queue, 0);
+  EXPECT_EQ(stats.helped, 1) << "without threads all is prepared when it is asked for";
   EXPECT_EQ(loader.take_stats().batches, 0);
+}
+
+TEST_F(LoaderTest, CountsNothingAsHelpedThatWasReady) {
+  const LoaderOptions options{.batch = 10, .prefetch = 2};
+  Loader loader(data_, transform_, options);
+  deliver(loader, options, 1);  // starts the threads
+  const auto wait = [&] {
+    while (!loader.ready(10)) std::this_thread::yield();
+  };
+  wait();
+  loader.take_stats();
+  for (int step = 0; step < 3; ++step) {  // the threads get what no other process wants
+    wait();
+    deliver(loader, options, 1);
+  }
+  const LoaderStats stats = loader.take_stats();
+  EXPECT_EQ(stats.helped, 0);
+  EXPECT_GE(stats.queue, 1);
+  EXPECT_LE(stats.queue, 2);
 }
 
 /// Fails on one sample; holds another up until it is let go.
@@ -219,7 +238,11 @@ TEST_F(LoaderTest, DoesNotWaitForAThreadThatGetsNoCore) {
   Loader loader(data, transform_, options);
   Delivered all = deliver(loader, options, 1);
   data.held.wait(false);  // at sample 25, in the third batch, for good
-  const Delivered rest = deliver(loader, options, 29);
+  Delivered rest = deliver(loader, options, 2);
+  loader.take_stats();
+  const Delivered helped = deliver(loader, options, 27);
+  EXPECT_EQ(loader.take_stats().helped, 1) << "the only thread has no core";
+  rest.images.insert(rest.images.end(), helped.images.begin(), helped.images.end());
   all.images.insert(all.images.end(), rest.images.begin(), rest.images.end());
   EXPECT_EQ(all.images, expected.images);  // of more batches than there are slots
   data.let_go = true;
