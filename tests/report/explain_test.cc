@@ -225,30 +225,6 @@ TEST(Explain, WaitingForOneServerIsItsFault) {
   EXPECT_NEAR(cause.seconds, 0.110, 1e-6);
 }
 
-/// What twice the batch gains where 4 workers wait for one server and updating takes longest.
-double gain_of_larger_batch(const char* update) {
-  MadeRun made;
-  made.exchange = "ps";
-  made.update = update;
-  for (auto& step : made.steps) {
-    step[Part::update] = 0.400;
-    step[Part::network] = 0.050;
-  }
-  made.write_all();
-  made.write("exchange.json", made_exchange(4, 0.050));
-  for (const Advice& advice : explain_made(made).advice) {
-    if (advice.what.find("--batch 64") != std::string::npos) return advice.speed_up;
-  }
-  return 0;
-}
-
-TEST(Explain, SimulatesTheUpdatesWhereTheyWereMade) {
-  // Workers update all weights after the exchange; a server does while other pieces still cross.
-  EXPECT_GT(gain_of_larger_batch("worker"), 1);
-  EXPECT_GT(gain_of_larger_batch("server"), 1);
-  EXPECT_GT(std::abs(gain_of_larger_batch("worker") - gain_of_larger_batch("server")), 0.01);
-}
-
 TEST(Explain, KnowsTheUpdatesOfTheLastPartOfARun) {
   MadeRun made;
   made.exchange = "ps";
