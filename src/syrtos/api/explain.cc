@@ -25,8 +25,8 @@ Compared compare(const std::filesystem::path& a, const std::filesystem::path& b)
   Compared result;
   result.a = read(a, false, plain);
   result.b = read(b, false, plain);
-  result.comparison = report::compare(result.a.run, result.a.explanation, result.b.run,
-                                      result.b.explanation);
+  result.comparison =
+      report::compare(result.a.run, result.a.explanation, result.b.run, result.b.explanation);
   return result;
 }
 

@@ -59,8 +59,8 @@ Launched launch_training(const TrainRequest& request, const RankPrograms& progra
   options.placements = launch::place(team.workers, team.servers, options.hosts);
   const bool is_new = request.resume.empty();
   Launched launched;
-  launched.run = is_new ? run::Directory::reserve(job.run, job.network.info().name)
-                        : request.resume;
+  launched.run =
+      is_new ? run::Directory::reserve(job.run, job.network.info().name) : request.resume;
   TrainRequest task = request;
   if (is_new) task.job.run = launched.run.string();
   options.command = programs.command;

@@ -76,8 +76,7 @@ planner::Workload measure(const PlanRequest& request, const Surroundings& surrou
                                   .precision = resolved.precision,
                                   .threads = resolved.threads,
                                   .seconds = request.seconds};
-  workload.compute =
-      train::probe_times(resolved.network, probe, batches, surroundings.should_stop);
+  workload.compute = train::probe_times(resolved.network, probe, batches, surroundings.should_stop);
   return workload;
 }
 
@@ -97,7 +96,8 @@ Planned plan(const PlanRequest& request, const Surroundings& surroundings) {
   if (request.job.batch < 1) {
     fail_request("--batch: expected 1 or more, found {}", request.job.batch);
   }
-  Planned planned{.workload = measure(request, surroundings), .cluster = request.cluster, .plan = {}};
+  Planned planned{
+      .workload = measure(request, surroundings), .cluster = request.cluster, .plan = {}};
   if (planned.workload.samples < request.job.batch) {
     fail_request("--samples: expected at least a batch ({}), found {}", request.job.batch,
                  planned.workload.samples);
@@ -109,7 +109,8 @@ Planned plan(const PlanRequest& request, const Surroundings& surroundings) {
   options.what_if = request.what_if;
   options.should_stop = surroundings.should_stop;
   options.progress = [&](double share, const std::string& what) {
-    if (request.progress) request.progress(fmt::format("planning {:3.0f} %: {}", 100 * share, what));
+    if (request.progress)
+      request.progress(fmt::format("planning {:3.0f} %: {}", 100 * share, what));
   };
   planned.plan = make_plan(planned.workload, planned.cluster, options);
   return planned;

@@ -12,10 +12,10 @@ namespace syrtos::api {
 /// What to plan, and for which cluster.
 struct PlanRequest {
   job::JobRequest job = {};
-  job::Own own = {};                                ///< As in TrainRequest.
-  planner::ClusterProfile cluster = {};             ///< See this_machine() for processes here.
+  job::Own own = {};                                   ///< As in TrainRequest.
+  planner::ClusterProfile cluster = {};                ///< See this_machine() for processes here.
   std::optional<strategy::ComputeTimes> compute = {};  ///< None: measured here.
-  double seconds = 1;                               ///< To measure each batch size for.
+  double seconds = 1;                                  ///< To measure each batch size for.
   bool replayed = false;  ///< Computing will be replayed, see JobRequest::replay.
   planner::SearchSpace space = {};
   planner::Goal goal = planner::Goal::time;

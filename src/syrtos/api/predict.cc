@@ -19,9 +19,8 @@ train::Predictor load(const LoadRequest& request, const Surroundings& surroundin
       .batch = request.batch,
       .views = job::parse_views(request.views)};
   train::CheckpointReader checkpoint(run::find_checkpoint(request.checkpoint));
-  const nn::Network network = request.network
-                                  ? *request.network
-                                  : nn::find_network(train::describe(checkpoint).network);
+  const nn::Network network =
+      request.network ? *request.network : nn::find_network(train::describe(checkpoint).network);
   return {network, checkpoint, options, surroundings.cache_home};
 }
 

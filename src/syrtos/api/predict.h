@@ -12,9 +12,9 @@ namespace syrtos::api {
 
 /// Which trained network, and how it is run.
 struct LoadRequest {
-  std::filesystem::path checkpoint;           ///< A file or a run directory.
-  std::optional<nn::Network> network = {};    ///< None: the one that the checkpoint names.
-  std::string data = {};                      ///< Empty: what the network was trained on.
+  std::filesystem::path checkpoint;         ///< A file or a run directory.
+  std::optional<nn::Network> network = {};  ///< None: the one that the checkpoint names.
+  std::string data = {};                    ///< Empty: what the network was trained on.
   std::string precision = "auto";
   int64_t threads = 0;  ///< 0: all cores.
   int64_t batch = 64;

@@ -132,8 +132,8 @@ void check(const Request& request) {
 
 launch::LaunchOptions options_of(const Request& request, const Context& context) {
   launch::LaunchOptions options;
-  options.command = own_command(
-      context, {"probe", "network", "--seconds", fmt::format("{}", request.seconds)});
+  options.command =
+      own_command(context, {"probe", "network", "--seconds", fmt::format("{}", request.seconds)});
   options.columns = {0, launch::terminal_columns()[1]};  // the output is ours
   options.should_stop = context.interrupted;
   options.stop_timeout = std::chrono::seconds(5);

@@ -128,8 +128,8 @@ int launch(const api::TrainRequest& request, const TrainOptions& options, const 
   programs.remote_shell = options.remote_shell;
   programs.columns = launch::terminal_columns();
   Page page(options.web);
-  const api::Launched launched = api::launch_training(
-      request, programs, surroundings(context), [&](const fs::path& run) { page.show(run); });
+  const api::Launched launched = api::launch_training(request, programs, surroundings(context),
+                                                      [&](const fs::path& run) { page.show(run); });
   for (const world::Rank rank : launched.end.lost) {
     fmt::print(stderr, "the run went on without rank {}, which was lost\n", rank);
   }
@@ -149,8 +149,8 @@ int train_under_mpi(const api::TrainRequest& request, const TrainOptions& option
     return std::make_unique<Progress>(options.json ? stderr : stdout, context.environment.colour);
   };
   hooks.finished = [&](const api::Trained& trained) {
-    code = report(trained, request.planned_step_s, resume_command(trained.run, placing_options(options)),
-                  options.json);
+    code = report(trained, request.planned_step_s,
+                  resume_command(trained.run, placing_options(options)), options.json);
   };
   api::train_under_mpi(request, options.sets("distribute.workers"), surroundings(context), hooks,
                        [&](const fs::path& run) { page.show(run); });
@@ -164,8 +164,8 @@ int train_here(const api::TrainRequest& request, const TrainOptions& options,
   const api::Trained trained = api::train(request, surroundings(context), progress,
                                           [&](const fs::path& run) { page.show(run); });
   progress.clear();
-  return report(trained, request.planned_step_s, resume_command(trained.run, placing_options(options)),
-                options.json);
+  return report(trained, request.planned_step_s,
+                resume_command(trained.run, placing_options(options)), options.json);
 }
 
 [[noreturn]] void fail_not_one_process(std::string_view found) {
@@ -176,9 +176,8 @@ int train_here(const api::TrainRequest& request, const TrainOptions& options,
 }
 
 int run_train(TrainOptions options, const Context& context) {
-  api::TrainRequest request{.job = read_job(options),
-                            .resume = options.resume,
-                            .planned_step_s = options.planned_step};
+  api::TrainRequest request{
+      .job = read_job(options), .resume = options.resume, .planned_step_s = options.planned_step};
   if (options.automatic) request = plan_first(std::move(request), options, context);
   if (context.environment.mpi_job) return train_under_mpi(request, options, context);
   Page::check(options.web);

@@ -99,8 +99,7 @@ int report(const api::Trained& trained, double planned_step_s, const std::string
     fmt::print(stderr,
                "interrupted after step {} (epoch {}), the position is saved; go on with:\n"
                "  {}\n",
-               outcome.position.step, outcome.position.epoch + 1,
-               resume_command);
+               outcome.position.step, outcome.position.epoch + 1, resume_command);
     return kExitFailed;
   }
   const train::EpochMetrics& last = outcome.epochs.back();
@@ -123,7 +122,8 @@ int report(const api::Trained& trained, double planned_step_s, const std::string
   }
   fmt::print("{} in {}: test accuracy {:.2f} %; {}\n",
              outcome.end == Outcome::End::stopped_early ? "stopped early" : "done",
-             format_duration(outcome.seconds), 100 * last.test_accuracy, run::Directory::at(trained.run).best().string());
+             format_duration(outcome.seconds), 100 * last.test_accuracy,
+             run::Directory::at(trained.run).best().string());
   return kExitDone;
 }
 
