@@ -139,7 +139,7 @@ TEST_F(RunFiles, CutOffAnywhereAreReadUpToThereAndNoted) {
   for (const FileInfo& info : all_files()) {
     if (info.file == File::events || !at().has(info.file)) continue;
     const std::string whole = text_of(info.file);
-    for (size_t length = 0; length < whole.size(); length += 1 + whole.size() / 200) {
+    for (size_t length = 0; length < whole.size(); length += 1 + whole.size() / 60) {
       put(info.file, whole.substr(0, length));
       const Notes notes = read_all();
       const bool is_object = info.name.ends_with(".json");
@@ -162,7 +162,7 @@ TEST_F(RunFiles, DamagedInManyWaysNeverDoMoreThanANote) {
   for (const FileInfo& info : all_files()) {
     if (info.file == File::events || !at().has(info.file)) continue;
     const std::string whole = text_of(info.file);
-    for (uint32_t round = 0; round < 100; ++round) {
+    for (uint32_t round = 0; round < 40; ++round) {
       Mutator mutator(static_cast<uint32_t>(info.file), round);
       put(info.file, mutator.damage(whole, other));
       EXPECT_NO_THROW(read_all()) << info.name << ", round " << round;
@@ -269,10 +269,10 @@ TEST_F(RunFiles, FailuresKeepHowFarTheRunWas) {
 }
 
 TEST_F(RunFiles, LogsAreReadFromTheirEnd) {
-  for (int line = 0; line < 6000; ++line) append_log(at(), "line " + std::to_string(line));
-  EXPECT_THAT(read_log(at(), 2), ElementsAre("line 5998", "line 5999"));
+  for (int line = 0; line < 5000; ++line) append_log(at(), "line " + std::to_string(line));
+  EXPECT_THAT(read_log(at(), 2), ElementsAre("line 4998", "line 4999"));
   const std::vector<std::string> all = read_log(at(), 100'000);
-  EXPECT_LT(all.size(), 6000U);
+  EXPECT_LT(all.size(), 5000U);
   EXPECT_THAT(all.front(), HasSubstr("line ")) << "whole lines only";
 }
 
