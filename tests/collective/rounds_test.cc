@@ -242,9 +242,8 @@ TEST(GatherRounds, TheRootReceivesFromAllThatHaveSomething) {
   const std::vector<size_t> sizes = {3, 0, 5, 2};
   const Rounds root = gather_rounds(2, 2, sizes);
   ASSERT_EQ(root.size(), 1U);
-  EXPECT_THAT(root[0].transfers,
-              testing::ElementsAre(Transfer{Transfer::Kind::receive, 0, 0, 3},
-                                   Transfer{Transfer::Kind::receive, 3, 8, 2}));
+  EXPECT_THAT(root[0].transfers, testing::ElementsAre(Transfer{Transfer::Kind::receive, 0, 0, 3},
+                                                      Transfer{Transfer::Kind::receive, 3, 8, 2}));
   EXPECT_THAT(gather_rounds(3, 2, sizes)[0].transfers,
               testing::ElementsAre(Transfer{Transfer::Kind::send, 2, 0, 2}));
   EXPECT_THAT(gather_rounds(1, 2, sizes)[0].transfers, testing::IsEmpty());

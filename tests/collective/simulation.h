@@ -1,7 +1,7 @@
 #pragma once
 
-// The rounds of all members, run on numbers without any world: a message crosses when both of its ends
-// have come, nothing is buffered.
+// The rounds of all members, run on numbers without any world: a message crosses when both of its
+// ends have come, nothing is buffered.
 
 #include <gtest/gtest.h>
 

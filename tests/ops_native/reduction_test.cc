@@ -1,6 +1,5 @@
 #include "syrtos/ops/native/reduction.h"
 
-
 #include "tests/ops_native/reference.h"
 
 namespace syrtos::ops::native {

@@ -91,8 +91,7 @@ Case pool_case(std::string name, ops::PoolKind kind, Shape src, ops::Window w,
           }};
 }
 
-Case adaptive_case(std::string name, ops::PoolKind kind, Shape src,
-                   std::array<int64_t, 2> output) {
+Case adaptive_case(std::string name, ops::PoolKind kind, Shape src, std::array<int64_t, 2> output) {
   return {std::move(name), [=](Context& c) {
             ops::Pool pool;
             pool.kind = kind;
@@ -113,8 +112,7 @@ Case conv_bias_relu_case(std::string name, Shape src, Shape weights, ops::Window
   return {std::move(name), [=](Context& c) {
             ops::Conv conv;
             conv.window = w;
-            const ValueId y =
-                c.add(conv, {c.parameter("src", src), c.weights("weights", weights)});
+            const ValueId y = c.add(conv, {c.parameter("src", src), c.weights("weights", weights)});
             const ValueId z = c.add(ops::BiasAdd(), {y, c.f32_parameter("bias", {weights[0]})});
             return c.add(ops::Activation(ops::ActivationKind::relu), {z});
           }};
@@ -201,9 +199,13 @@ std::vector<Case> cases() {
                       {c.parameter("src", {3, 6, 4, 5}), c.f32_parameter("bias", {6})});
        }},
       {"batch_norm",
-       [](Context& c) { return batch_norm(c, "", c.parameter("src", {4, 6, 5, 3}), 6); }},
+       [](Context& c) {
+         return batch_norm(c, "", c.parameter("src", {4, 6, 5, 3}), 6);
+       }},
       {"batch_norm_rank_2",
-       [](Context& c) { return batch_norm(c, "", c.parameter("src", {16, 20}), 20); }},
+       [](Context& c) {
+         return batch_norm(c, "", c.parameter("src", {16, 20}), 20);
+       }},
       {"batch_norm_relu",
        [](Context& c) {
          const ValueId y = batch_norm(c, "", c.parameter("src", {4, 16, 5, 3}), 16);
@@ -233,8 +235,8 @@ std::vector<Case> cases() {
       pool_case("max_pool_1d", PoolKind::max, {2, 5, 12}, window(1, 3, 3, 0)),
       pool_case("average_pool", PoolKind::average, {2, 5, 8, 6}, window(2, 2, 2, 0)),
       pool_case("average_pool_padded", PoolKind::average, {2, 16, 9, 7}, window(2, 3, 2, 1)),
-      pool_case("average_pool_counts_padding", PoolKind::average, {2, 4, 9, 7},
-                window(2, 3, 2, 1), true),
+      pool_case("average_pool_counts_padding", PoolKind::average, {2, 4, 9, 7}, window(2, 3, 2, 1),
+                true),
       adaptive_case("global_average_pool", PoolKind::average, {3, 20, 4, 5}, {1, 1}),
       adaptive_case("adaptive_average_pool", PoolKind::average, {2, 6, 7, 5}, {3, 2}),
       adaptive_case("adaptive_average_pool_up", PoolKind::average, {2, 6, 1, 1}, {6, 6}),
@@ -244,11 +246,17 @@ std::vector<Case> cases() {
       activation_case("sigmoid", ActivationKind::sigmoid),
       activation_case("tanh", ActivationKind::tanh),
       {"gelu",
-       [](Context& c) { return c.add(ops::Gelu(), {c.parameter("src", {3, 7, 5, 2})}); }},
+       [](Context& c) {
+         return c.add(ops::Gelu(), {c.parameter("src", {3, 7, 5, 2})});
+       }},
       {"softmax",
-       [](Context& c) { return c.add(ops::Softmax(false), {c.parameter("src", {6, 11})}); }},
+       [](Context& c) {
+         return c.add(ops::Softmax(false), {c.parameter("src", {6, 11})});
+       }},
       {"log_softmax",
-       [](Context& c) { return c.add(ops::Softmax(true), {c.parameter("src", {6, 11})}); }},
+       [](Context& c) {
+         return c.add(ops::Softmax(true), {c.parameter("src", {6, 11})});
+       }},
       {"dropout",
        [](Context& c) {
          ops::Dropout dropout;
@@ -292,7 +300,9 @@ std::vector<Case> cases() {
                       {c.parameter("a", {2, 5, 3, 2}), c.parameter("b", {2, 5, 3, 2})});
        }},
       {"scale",
-       [](Context& c) { return c.add(ops::Scale(0.3F), {c.parameter("a", {2, 5, 3, 2})}); }},
+       [](Context& c) {
+         return c.add(ops::Scale(0.3F), {c.parameter("a", {2, 5, 3, 2})});
+       }},
       {"reshape",
        [](Context& c) {
          return c.add(ops::Reshape(Shape{2, 30}), {c.parameter("a", {2, 5, 3, 2})});

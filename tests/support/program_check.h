@@ -15,8 +15,8 @@
 namespace syrtos::test {
 
 /// Values for all inputs, parameters and states of a graph, as the reference and a program take
-/// them: exactly the same numbers, all of them exact in bf16 too, so that maxima are the same. Labels (s32) are
-/// below `classes`, variances positive.
+/// them: exactly the same numbers, all of them exact in bf16 too, so that maxima are the same.
+/// Labels (s32) are below `classes`, variances positive.
 class Feed {
  public:
   Feed(const graph::Graph& graph, uint32_t seed, int64_t classes = 10) : graph_(graph) {
@@ -79,8 +79,8 @@ inline double relative_difference(const ops::RefTensor& expected, const Tensor& 
 
 /// Compiles the graph, runs it once and compares every output and every gradient with the naive
 /// references.
-inline void expect_matches_reference(const graph::Graph& graph, double tolerance,
-                                     uint32_t seed = 1, int64_t classes = 10) {
+inline void expect_matches_reference(const graph::Graph& graph, double tolerance, uint32_t seed = 1,
+                                     int64_t classes = 10) {
   const Feed feed(graph, seed, classes);
   const ops::Step step{7, 3, 5};
   const auto expected = graph::evaluate_reference(graph, feed.reference(), step);
@@ -91,13 +91,15 @@ inline void expect_matches_reference(const graph::Graph& graph, double tolerance
   program->run(step);
   for (const auto& [name, id] : graph.outputs()) {
     EXPECT_LE(relative_difference(expected.at(id), program->read(name)), tolerance)
-        << "output " << name << "\n" << program->to_table();
+        << "output " << name << "\n"
+        << program->to_table();
   }
   for (const graph::ParameterGradient& pair : graph.gradients()) {
     const std::string& name = graph.value(pair.parameter).name;
     EXPECT_LE(relative_difference(expected.at(pair.gradient), parameters->get_gradient(name)),
               tolerance)
-        << "gradient of " << name << "\n" << program->to_table();
+        << "gradient of " << name << "\n"
+        << program->to_table();
   }
 }
 

@@ -14,13 +14,13 @@ Isa best_isa();
 const char* to_string(Isa isa);
 
 struct CpuInfo {
-  std::string model;                       ///< "AMD EPYC"
-  int cores = 1;                           ///< cores this process may use (affinity, cgroup)
-  int64_t memory_bytes = 0;                ///< memory this process may use
-  std::vector<std::string> features;       ///< of avx2, avx512f, avx512_bf16, amx_bf16 ...
+  std::string model;                  ///< "AMD EPYC"
+  int cores = 1;                      ///< cores this process may use (affinity, cgroup)
+  int64_t memory_bytes = 0;           ///< memory this process may use
+  std::vector<std::string> features;  ///< of avx2, avx512f, avx512_bf16, amx_bf16 ...
   bool has_avx512_bf16 = false;
-  bool has_amx_bf16 = false;               ///< and its tiles can be used
-  bool has_hidden_amx = false;             ///< the CPU has AMX, but the machine hides its tiles
+  bool has_amx_bf16 = false;    ///< and its tiles can be used
+  bool has_hidden_amx = false;  ///< the CPU has AMX, but the machine hides its tiles
 };
 
 CpuInfo cpu_info();

@@ -50,9 +50,9 @@ template <typename... Args>
 }  // namespace syrtos
 
 /// Checks for our own mistakes; the rest of the arguments are an fmt format and its values.
-#define SYRTOS_CHECK(condition, ...)                                                        \
-  do {                                                                                      \
-    if (!(condition)) [[unlikely]] {                                                        \
-      ::syrtos::fail_check(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__));  \
-    }                                                                                       \
+#define SYRTOS_CHECK(condition, ...)                                                       \
+  do {                                                                                     \
+    if (!(condition)) [[unlikely]] {                                                       \
+      ::syrtos::fail_check(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__)); \
+    }                                                                                      \
   } while (false)

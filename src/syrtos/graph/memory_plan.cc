@@ -10,9 +10,8 @@ namespace syrtos::graph {
 MemoryPlan plan_memory(const std::vector<Lifetime>& lifetimes) {
   std::vector<size_t> order(lifetimes.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return lifetimes[a].bytes > lifetimes[b].bytes;
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return lifetimes[a].bytes > lifetimes[b].bytes; });
 
   MemoryPlan plan;
   plan.offsets.resize(lifetimes.size(), 0);
@@ -29,11 +28,10 @@ MemoryPlan plan_memory(const std::vector<Lifetime>& lifetimes) {
     }
     plan.offsets[block] = offset;
     plan.bytes = std::max(plan.bytes, offset + bytes);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), block,
-                                   [&](size_t a, size_t b) {
-                                     return plan.offsets[a] < plan.offsets[b];
-                                   }),
-                  block);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), block,
+                         [&](size_t a, size_t b) { return plan.offsets[a] < plan.offsets[b]; }),
+        block);
   }
   return plan;
 }
@@ -43,7 +41,8 @@ size_t memory_lower_bound(const std::vector<Lifetime>& lifetimes) {
   for (const Lifetime& life : lifetimes) end = std::max(end, life.last);
   std::vector<size_t> alive(static_cast<size_t>(end) + 1, 0);
   for (const Lifetime& life : lifetimes) {
-    for (int i = life.first; i <= life.last; ++i) alive[static_cast<size_t>(i)] += align_up(life.bytes);
+    for (int i = life.first; i <= life.last; ++i)
+      alive[static_cast<size_t>(i)] += align_up(life.bytes);
   }
   return alive.empty() ? 0 : *std::max_element(alive.begin(), alive.end());
 }

@@ -11,11 +11,10 @@ json to_json(const TrainedPart& part) {
   for (const LostWorker& one : part.lost) {
     lost.push_back({{"rank", one.rank}, {"host", one.host}, {"step", one.step}});
   }
-  return {{"first_step", part.first_step}, {"last_step", part.last_step},
-          {"workers", part.workers},       {"exchange", part.exchange},
-          {"sync", part.sync},             {"wire", part.wire},
-          {"update", part.update},         {"begun", part.begun},
-          {"ended", part.ended},           {"lost", std::move(lost)}};
+  return {{"first_step", part.first_step}, {"last_step", part.last_step}, {"workers", part.workers},
+          {"exchange", part.exchange},     {"sync", part.sync},           {"wire", part.wire},
+          {"update", part.update},         {"begun", part.begun},         {"ended", part.ended},
+          {"lost", std::move(lost)}};
 }
 
 std::vector<LostWorker> lost_in(const json& part) {

@@ -24,9 +24,10 @@ Buffer::Buffer(size_t bytes, std::string_view purpose) : size_(bytes) {
     memory = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   }
   if (memory == MAP_FAILED) {
-    fail_run("not enough memory for {}: needs {:.1f} MB, this machine offers {:.1f} MB; "
-             "use a smaller --batch, a smaller network or --precision bf16",
-             purpose, static_cast<double>(bytes) / 1e6, static_cast<double>(available) / 1e6);
+    fail_run(
+        "not enough memory for {}: needs {:.1f} MB, this machine offers {:.1f} MB; "
+        "use a smaller --batch, a smaller network or --precision bf16",
+        purpose, static_cast<double>(bytes) / 1e6, static_cast<double>(available) / 1e6);
   }
   if (mapped_ >= kHugePage) madvise(memory, mapped_, MADV_HUGEPAGE);
   data_ = memory;

@@ -11,20 +11,28 @@ enum class DType : uint8_t { f32, bf16, s32, u8 };
 
 constexpr size_t size_of(DType dtype) {
   switch (dtype) {
-    case DType::f32: return 4;
-    case DType::bf16: return 2;
-    case DType::s32: return 4;
-    case DType::u8: return 1;
+    case DType::f32:
+      return 4;
+    case DType::bf16:
+      return 2;
+    case DType::s32:
+      return 4;
+    case DType::u8:
+      return 1;
   }
   return 0;
 }
 
 constexpr const char* to_string(DType dtype) {
   switch (dtype) {
-    case DType::f32: return "f32";
-    case DType::bf16: return "bf16";
-    case DType::s32: return "s32";
-    case DType::u8: return "u8";
+    case DType::f32:
+      return "f32";
+    case DType::bf16:
+      return "bf16";
+    case DType::s32:
+      return "s32";
+    case DType::u8:
+      return "u8";
   }
   return "?";
 }

@@ -18,20 +18,32 @@ Tensor Tensor::from(Shape shape, const std::vector<float>& values) {
 
 float Tensor::get(int64_t index) const {
   switch (dtype()) {
-    case DType::f32: return as<float>()[index];
-    case DType::bf16: return static_cast<float>(as<BFloat16>()[index]);
-    case DType::s32: return static_cast<float>(as<int32_t>()[index]);
-    case DType::u8: return static_cast<float>(as<uint8_t>()[index]);
+    case DType::f32:
+      return as<float>()[index];
+    case DType::bf16:
+      return static_cast<float>(as<BFloat16>()[index]);
+    case DType::s32:
+      return static_cast<float>(as<int32_t>()[index]);
+    case DType::u8:
+      return static_cast<float>(as<uint8_t>()[index]);
   }
   return 0;
 }
 
 void Tensor::set(int64_t index, float value) {
   switch (dtype()) {
-    case DType::f32: as<float>()[index] = value; break;
-    case DType::bf16: as<BFloat16>()[index] = BFloat16(value); break;
-    case DType::s32: as<int32_t>()[index] = static_cast<int32_t>(value); break;
-    case DType::u8: as<uint8_t>()[index] = static_cast<uint8_t>(value); break;
+    case DType::f32:
+      as<float>()[index] = value;
+      break;
+    case DType::bf16:
+      as<BFloat16>()[index] = BFloat16(value);
+      break;
+    case DType::s32:
+      as<int32_t>()[index] = static_cast<int32_t>(value);
+      break;
+    case DType::u8:
+      as<uint8_t>()[index] = static_cast<uint8_t>(value);
+      break;
   }
 }
 

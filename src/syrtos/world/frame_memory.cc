@@ -52,9 +52,9 @@ thread_local Kept kept;
 
 void* allocate_frame(size_t bytes) {
   const size_t number = class_of(bytes);
-  if (!kKeeps || closed || number >= kClasses) return ::operator new(number * kGrain);
+  if (!kKeeps || closed || number >= kClasses) return ::operator new(number* kGrain);
   List& list = kept.lists[number];
-  if (list.first == nullptr) return ::operator new(number * kGrain);
+  if (list.first == nullptr) return ::operator new(number* kGrain);
   Free* free = list.first;
   list.first = free->next;
   --list.size;

@@ -54,8 +54,8 @@ class Drawing {
   std::unique_ptr<cairo_t, void (*)(cairo_t*)> cairo_;
 };
 
-/// Text in which bytes that are not UTF-8 are replaced by U+FFFD: names of classes come from names of
-/// files, which may be anything.
+/// Text in which bytes that are not UTF-8 are replaced by U+FFFD: names of classes come from names
+/// of files, which may be anything.
 std::string valid_utf8(const std::string& text);
 
 }  // namespace syrtos::data

@@ -175,10 +175,9 @@ void backward_sums(const BatchNormPart& part, const void* src, const void* dst,
   rows(part, src, dst, diff_dst, mean, diff_residual, sums);
 }
 
-void finish_backward(const BatchNormFinish& finish, const float* gamma,
-                     const float* inv_std, float* __restrict diff_gamma,
-                     float* __restrict diff_beta, float* __restrict scale, float* __restrict slope,
-                     float* __restrict shift) {
+void finish_backward(const BatchNormFinish& finish, const float* gamma, const float* inv_std,
+                     float* __restrict diff_gamma, float* __restrict diff_beta,
+                     float* __restrict scale, float* __restrict slope, float* __restrict shift) {
   const float inverse = 1.0f / static_cast<float>(finish.rows);
   combine(finish);
   const double* __restrict sum = finish.sums.first;

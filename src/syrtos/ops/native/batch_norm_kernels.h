@@ -59,9 +59,9 @@ struct BatchNormKernels {
                                        const void* diff_dst, const float* mean, void* diff_residual,
                                        const BatchNormSums& sums);
   /// diff_gamma, diff_beta, and the factors of backward_data.
-  void (*finish_backward)(const BatchNormFinish& finish, const float* gamma,
-                          const float* inv_std, float* diff_gamma, float* diff_beta, float* scale,
-                          float* slope, float* shift);
+  void (*finish_backward)(const BatchNormFinish& finish, const float* gamma, const float* inv_std,
+                          float* diff_gamma, float* diff_beta, float* scale, float* slope,
+                          float* shift);
   /// diff_src = scale * gradient + slope * (src - mean) + shift.
   void (*backward_data[kElementTypes])(const BatchNormPart& part, const BatchNormFactors& factors,
                                        const void* src, const void* dst, const void* diff_dst,

@@ -30,7 +30,8 @@ float cross_entropy(DType dtype, int64_t rows, int64_t classes, float smoothing,
   for (int64_t row = 0; row < rows; ++row) {
     double sum = 0;
     if (smoothing > 0) {
-      for (int64_t c = 0; c < classes; ++c) sum += load(dtype, log_probabilities, row * classes + c);
+      for (int64_t c = 0; c < classes; ++c)
+        sum += load(dtype, log_probabilities, row * classes + c);
     }
     loss -= everywhere * sum +
             (1.0 - smoothing) * load(dtype, log_probabilities, row * classes + labels[row]);
@@ -58,8 +59,8 @@ double half_squared_error(DType dtype, int64_t n, const void* prediction, const 
   return sum / 2;
 }
 
-void half_squared_error_backward(DType dtype, int64_t n, const void* prediction,
-                                 const void* target, float factor, void* diff) {
+void half_squared_error_backward(DType dtype, int64_t n, const void* prediction, const void* target,
+                                 float factor, void* diff) {
   parallel_for(n, 64, kSerialBelow, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       store(dtype, diff, i, (load(dtype, prediction, i) - load(dtype, target, i)) * factor);

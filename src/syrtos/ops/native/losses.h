@@ -19,7 +19,7 @@ void cross_entropy_backward(DType dtype, int64_t rows, int64_t classes, float sm
 /// 1/2 * the sum of (prediction - target)^2 over n elements.
 double half_squared_error(DType dtype, int64_t n, const void* prediction, const void* target);
 /// diff = (prediction - target) * factor.
-void half_squared_error_backward(DType dtype, int64_t n, const void* prediction,
-                                 const void* target, float factor, void* diff);
+void half_squared_error_backward(DType dtype, int64_t n, const void* prediction, const void* target,
+                                 float factor, void* diff);
 
 }  // namespace syrtos::ops::native

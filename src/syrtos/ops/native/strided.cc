@@ -91,24 +91,24 @@ void reduce(const Shape& shape, const T* src, const Strides& src_strides, T* dst
   reduced.append(1);
   const Loop outer = order_axes(kept, kept_src, kept_dst);
   const Loop inner = order_axes(reduced, Strides{}, reduced_src);
-  parallel_for(outer.rank > 1 ? outer.extent[0] : 1, 1, kSerialBelow,
-               [&](int64_t begin, int64_t end) {
-    for_each_row(outer, 0, begin, end, 0, 0, [&](int64_t from, int64_t to) {
-      const int64_t n = outer.extent[static_cast<size_t>(outer.rank - 1)];
-      for (int64_t k = 0; k < n; ++k) {
-        double sum = 0;
-        const int64_t base = from + k * outer.a[static_cast<size_t>(outer.rank - 1)];
-        for_each_row(inner, 0, 0, inner.extent[0], 0, 0, [&](int64_t /*a*/, int64_t b) {
-          const auto last = static_cast<size_t>(inner.rank - 1);
-          for (int64_t j = 0; j < inner.extent[last]; ++j) {
-            sum += load(src + base + b + j * inner.b[last]);
+  parallel_for(
+      outer.rank > 1 ? outer.extent[0] : 1, 1, kSerialBelow, [&](int64_t begin, int64_t end) {
+        for_each_row(outer, 0, begin, end, 0, 0, [&](int64_t from, int64_t to) {
+          const int64_t n = outer.extent[static_cast<size_t>(outer.rank - 1)];
+          for (int64_t k = 0; k < n; ++k) {
+            double sum = 0;
+            const int64_t base = from + k * outer.a[static_cast<size_t>(outer.rank - 1)];
+            for_each_row(inner, 0, 0, inner.extent[0], 0, 0, [&](int64_t /*a*/, int64_t b) {
+              const auto last = static_cast<size_t>(inner.rank - 1);
+              for (int64_t j = 0; j < inner.extent[last]; ++j) {
+                sum += load(src + base + b + j * inner.b[last]);
+              }
+            });
+            store(dst + to + k * outer.b[static_cast<size_t>(outer.rank - 1)],
+                  static_cast<float>(sum) * scale);
           }
         });
-        store(dst + to + k * outer.b[static_cast<size_t>(outer.rank - 1)],
-              static_cast<float>(sum) * scale);
-      }
-    });
-  });
+      });
 }
 
 template <typename T>
@@ -116,12 +116,12 @@ void broadcast(const Loop& loop, const T* src, T* dst, float scale) {
   const auto last = static_cast<size_t>(loop.rank - 1);
   parallel_for(loop.rank > 1 ? loop.extent[0] : 1, 1, kSerialBelow,
                [&](int64_t begin, int64_t end) {
-    for_each_row(loop, 0, begin, end, 0, 0, [&](int64_t a, int64_t b) {
-      for (int64_t j = 0; j < loop.extent[last]; ++j) {
-        store(dst + b + j * loop.b[last], scale * load(src + a + j * loop.a[last]));
-      }
-    });
-  });
+                 for_each_row(loop, 0, begin, end, 0, 0, [&](int64_t a, int64_t b) {
+                   for (int64_t j = 0; j < loop.extent[last]; ++j) {
+                     store(dst + b + j * loop.b[last], scale * load(src + a + j * loop.a[last]));
+                   }
+                 });
+               });
 }
 
 }  // namespace
@@ -147,20 +147,20 @@ void strided_copy(const Shape& shape, size_t element_size, const void* src,
   const auto* source = static_cast<const std::byte*>(src);
   auto* target = static_cast<std::byte*>(dst);
   const bool rows = loop.a[last] == 1 && loop.b[last] == 1;
-  parallel_for(loop.rank > 1 ? loop.extent[0] : 1, 1, kSerialBelow,
-               [&](int64_t begin, int64_t end) {
-    for_each_row(loop, 0, begin, end, 0, 0, [&](int64_t a, int64_t b) {
-      const int64_t n = loop.extent[last];
-      if (rows) {
-        std::memcpy(target + b * size, source + a * size, static_cast<size_t>(n * size));
-        return;
-      }
-      for (int64_t j = 0; j < n; ++j) {
-        std::memcpy(target + (b + j * loop.b[last]) * size, source + (a + j * loop.a[last]) * size,
-                    element_size);
-      }
-    });
-  });
+  parallel_for(
+      loop.rank > 1 ? loop.extent[0] : 1, 1, kSerialBelow, [&](int64_t begin, int64_t end) {
+        for_each_row(loop, 0, begin, end, 0, 0, [&](int64_t a, int64_t b) {
+          const int64_t n = loop.extent[last];
+          if (rows) {
+            std::memcpy(target + b * size, source + a * size, static_cast<size_t>(n * size));
+            return;
+          }
+          for (int64_t j = 0; j < n; ++j) {
+            std::memcpy(target + (b + j * loop.b[last]) * size,
+                        source + (a + j * loop.a[last]) * size, element_size);
+          }
+        });
+      });
 }
 
 void strided_reduce(const Shape& shape, DType dtype, const void* src, const Strides& src_strides,
@@ -174,9 +174,8 @@ void strided_reduce(const Shape& shape, DType dtype, const void* src, const Stri
   }
 }
 
-void strided_broadcast(const Shape& shape, DType dtype, const void* src,
-                       const Strides& src_strides, void* dst, const Strides& dst_strides,
-                       float scale) {
+void strided_broadcast(const Shape& shape, DType dtype, const void* src, const Strides& src_strides,
+                       void* dst, const Strides& dst_strides, float scale) {
   const Loop loop = order_axes(shape, src_strides, dst_strides);
   if (dtype == DType::bf16) {
     broadcast(loop, static_cast<const BFloat16*>(src), static_cast<BFloat16*>(dst), scale);

@@ -63,8 +63,8 @@ namespace {
 
 // Calls visit(plain offset, packed offset) for every element.
 template <typename Visit>
-void for_each_element(const std::vector<std::vector<int64_t>>& offsets, size_t axis,
-                      int64_t& plain, int64_t packed, const Visit& visit) {
+void for_each_element(const std::vector<std::vector<int64_t>>& offsets, size_t axis, int64_t& plain,
+                      int64_t packed, const Visit& visit) {
   for (const int64_t offset : offsets[axis]) {
     if (axis + 1 == offsets.size()) {
       visit(plain++, packed + offset);

@@ -69,15 +69,30 @@ Forward::primitive_desc describe_forward(const Engine& engine, const Conv& conv,
   const memory::desc dst = image(request.outputs[0]);
   if (conv.bias) {
     const memory::desc bias = describe(request.inputs[2], Layout::plain());
-    return {engine.engine, prop_kind::forward_training, algorithm::convolution_direct,
-            src,           weights,                     bias,
-            dst,           g.stride,                    g.dilation,
-            g.pad_begin,   g.pad_end,                   attr};
+    return {engine.engine,
+            prop_kind::forward_training,
+            algorithm::convolution_direct,
+            src,
+            weights,
+            bias,
+            dst,
+            g.stride,
+            g.dilation,
+            g.pad_begin,
+            g.pad_end,
+            attr};
   }
-  return {engine.engine, prop_kind::forward_training, algorithm::convolution_direct,
-          src,           weights,                     dst,
-          g.stride,      g.dilation,                  g.pad_begin,
-          g.pad_end,     attr};
+  return {engine.engine,
+          prop_kind::forward_training,
+          algorithm::convolution_direct,
+          src,
+          weights,
+          dst,
+          g.stride,
+          g.dilation,
+          g.pad_begin,
+          g.pad_end,
+          attr};
 }
 
 // The forward description that backward ones want as a hint.
@@ -85,9 +100,15 @@ Forward::primitive_desc forward_hint(const Engine& engine, const Window& window,
                                      const TensorType& src, const memory::desc& weights,
                                      const TensorType& dst) {
   const Geometry g(window);
-  return {engine.engine, prop_kind::forward_training, algorithm::convolution_direct,
-          image(src),    weights,                     image(dst),
-          g.stride,      g.dilation,                  g.pad_begin,
+  return {engine.engine,
+          prop_kind::forward_training,
+          algorithm::convolution_direct,
+          image(src),
+          weights,
+          image(dst),
+          g.stride,
+          g.dilation,
+          g.pad_begin,
           g.pad_end};
 }
 
@@ -146,8 +167,7 @@ KernelPlan make_conv_backward_data(const std::shared_ptr<Engine>& engine,
         forward_hint(*engine, conv.window, request.outputs[0], any, request.inputs[0]);
     const Backward::primitive_desc desc(
         engine->engine, algorithm::convolution_direct, image(request.outputs[0]), any,
-        image(request.inputs[0]), g.stride, g.dilation, g.pad_begin, g.pad_end, hint,
-        attributes());
+        image(request.inputs[0]), g.stride, g.dilation, g.pad_begin, g.pad_end, hint, attributes());
     plan.input_layouts[1] = blocked(desc.weights_desc());
     plan.scratch_bytes = desc.scratchpad_desc().get_size();
     plan.kernel = make_primitive_kernel<Backward>(
@@ -182,15 +202,19 @@ KernelPlan make_conv_backward_weights(const std::shared_ptr<Engine>& engine,
     const auto make = [&]() -> Backward::primitive_desc {
       if (conv.bias) {
         const memory::desc bias = describe(request.outputs[1], Layout::plain());
-        return {engine->engine, algorithm::convolution_direct, image(src),
-                any,            bias,                          image(dst),
-                g.stride,       g.dilation,                    g.pad_begin,
-                g.pad_end,      hint,                          attributes()};
+        return {engine->engine, algorithm::convolution_direct,
+                image(src),     any,
+                bias,           image(dst),
+                g.stride,       g.dilation,
+                g.pad_begin,    g.pad_end,
+                hint,           attributes()};
       }
-      return {engine->engine, algorithm::convolution_direct, image(src),
-              any,            image(dst),                    g.stride,
-              g.dilation,     g.pad_begin,                   g.pad_end,
-              hint,           attributes()};
+      return {engine->engine, algorithm::convolution_direct,
+              image(src),     any,
+              image(dst),     g.stride,
+              g.dilation,     g.pad_begin,
+              g.pad_end,      hint,
+              attributes()};
     };
     const Backward::primitive_desc desc = make();
     plan.output_layouts[0] = blocked(desc.diff_weights_desc());

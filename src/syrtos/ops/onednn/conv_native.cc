@@ -83,8 +83,7 @@ bool plan_native_forward(const Conv& conv, const KernelRequest& request, const L
   use(plan, "native:winograd", native::winograd_forward_scratch_bytes(problem),
       [=](const Operands& x, const Step& /*step*/) {
         native::winograd_forward(problem, x.in<float>(0), x.in<float>(1),
-                                 bias ? x.in<float>(2) : nullptr, relu, x.out<float>(0),
-                                 x.scratch);
+                                 bias ? x.in<float>(2) : nullptr, relu, x.out<float>(0), x.scratch);
       });
   return true;
 }

@@ -73,8 +73,8 @@ std::unique_ptr<Kernel> make_primitive_kernel(std::shared_ptr<Engine> engine,
   arguments.push_back(
       {DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc(), PrimitiveKernel::Source::scratch, 0});
   count_primitive();
-  return std::make_unique<PrimitiveKernel>(std::move(engine), Primitive(desc),
-                                           desc.impl_info_str(), std::move(arguments));
+  return std::make_unique<PrimitiveKernel>(std::move(engine), Primitive(desc), desc.impl_info_str(),
+                                           std::move(arguments));
 }
 
 }  // namespace syrtos::ops::onednn

@@ -16,8 +16,10 @@ template <typename Lrn>
 dnnl::lrn_forward::primitive_desc describe_forward(const Engine& engine, const Lrn& op,
                                                    const TensorType& type, prop_kind kind) {
   const dnnl::memory::desc image = describe(type, activation_layout(type.shape));
-  return {engine.engine, kind,     algorithm::lrn_across_channels, image, image, op.size, op.alpha,
-          op.beta,       op.k,     attributes()};
+  return {engine.engine, kind,    algorithm::lrn_across_channels,
+          image,         image,   op.size,
+          op.alpha,      op.beta, op.k,
+          attributes()};
 }
 
 }  // namespace
@@ -65,8 +67,7 @@ class LrnBackwardKernel : public Kernel {
     return scratch_bytes_;
   }
 
-  void bind(std::span<void* const> inputs, std::span<void* const> outputs,
-            void* scratch) override {
+  void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override {
     auto* base = static_cast<std::byte*>(scratch);
     run_forward_ = make_primitive_kernel<dnnl::lrn_forward>(
         engine_, forward_,

@@ -15,10 +15,8 @@ KernelPlan make_matmul(const std::shared_ptr<Engine>& engine, const KernelReques
   const int64_t rows = dst.shape[0];
   const int64_t columns = dst.shape[1];
   const int64_t inner = request.inputs[0].shape[op.transpose_a ? 0 : 1];
-  const memory::desc a =
-      describe_matrix(rows, inner, request.inputs[0].dtype, op.transpose_a);
-  const memory::desc b =
-      describe_matrix(inner, columns, request.inputs[1].dtype, op.transpose_b);
+  const memory::desc a = describe_matrix(rows, inner, request.inputs[0].dtype, op.transpose_a);
+  const memory::desc b = describe_matrix(inner, columns, request.inputs[1].dtype, op.transpose_b);
   const memory::desc c = describe_matrix(rows, columns, dst.dtype, false);
   const dnnl::primitive_attr attr = op.relu ? attributes_with_relu() : attributes();
   try {
@@ -30,10 +28,9 @@ KernelPlan make_matmul(const std::shared_ptr<Engine>& engine, const KernelReques
       return {engine->engine, a, b, c, attr};
     };
     const dnnl::matmul::primitive_desc desc = make();
-    std::vector<PrimitiveKernel::Argument> arguments{
-        {DNNL_ARG_SRC, a, Source::input, 0},
-        {DNNL_ARG_WEIGHTS, b, Source::input, 1},
-        {DNNL_ARG_DST, c, Source::output, 0}};
+    std::vector<PrimitiveKernel::Argument> arguments{{DNNL_ARG_SRC, a, Source::input, 0},
+                                                     {DNNL_ARG_WEIGHTS, b, Source::input, 1},
+                                                     {DNNL_ARG_DST, c, Source::output, 0}};
     if (op.bias) arguments.push_back({DNNL_ARG_BIAS, desc.bias_desc(), Source::input, 2});
     KernelPlan plan;
     plan.input_layouts.assign(request.inputs.size(), Layout::plain());

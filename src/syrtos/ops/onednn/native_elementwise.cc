@@ -93,8 +93,8 @@ KernelPlan make_cast(const std::shared_ptr<Engine>& /*engine*/, const KernelRequ
 KernelPlan make_bias_add(const std::shared_ptr<Engine>& /*engine*/, const KernelRequest& request) {
   const TensorType type = request.inputs[0];
   KernelPlan plan = native_plan(request, [=](const Operands& x, const Step& /*step*/) {
-    native::bias_add(type.dtype, rows_of(type.shape), type.shape[1], x.in(0), x.in<float>(1),
-                     false, x.out(0));
+    native::bias_add(type.dtype, rows_of(type.shape), type.shape[1], x.in(0), x.in<float>(1), false,
+                     x.out(0));
   });
   plan.in_place = {{0, 0}};
   return plan;
@@ -104,8 +104,8 @@ KernelPlan make_bias_backward(const std::shared_ptr<Engine>& /*engine*/,
                               const KernelRequest& request) {
   const TensorType type = request.inputs[0];
   KernelPlan plan = native_plan(request, [=](const Operands& x, const Step& /*step*/) {
-    native::bias_gradient(type.dtype, rows_of(type.shape), type.shape[1], x.in(0),
-                          x.out<float>(0), x.scratch);
+    native::bias_gradient(type.dtype, rows_of(type.shape), type.shape[1], x.in(0), x.out<float>(0),
+                          x.scratch);
   });
   plan.scratch_bytes = static_cast<size_t>(native::bias_gradient_scratch_bytes(type.shape[1]));
   return plan;

@@ -28,8 +28,7 @@ class FunctionKernel : public Kernel {
   explicit FunctionKernel(Function function, const char* name = "native")
       : function_(std::move(function)), name_(name) {}
 
-  void bind(std::span<void* const> inputs, std::span<void* const> outputs,
-            void* scratch) override {
+  void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override {
     operands_.inputs.assign(inputs.begin(), inputs.end());
     operands_.outputs.assign(outputs.begin(), outputs.end());
     operands_.scratch = scratch;

@@ -12,9 +12,10 @@ namespace syrtos::ops::onednn {
 namespace {
 
 [[noreturn]] void fail_label(const int32_t* labels, int64_t row, int64_t classes) {
-  fail_run("label {} of sample {} in the batch is out of range: the network has {} classes, "
-           "0 to {}; check the data or --classes",
-           labels[row], row, classes, classes - 1);
+  fail_run(
+      "label {} of sample {} in the batch is out of range: the network has {} classes, "
+      "0 to {}; check the data or --classes",
+      labels[row], row, classes, classes - 1);
 }
 
 void check_labels(const native::CrossEntropyShape& shape, const int32_t* labels) {
@@ -30,8 +31,8 @@ KernelPlan make_softmax(const std::shared_ptr<Engine>& /*engine*/, const KernelR
   const bool log = dynamic_cast<const Softmax&>(request.op).log;
   const TensorType type = request.inputs[0];
   KernelPlan plan = native_plan(request, [=](const Operands& x, const Step& /*step*/) {
-    (log ? native::log_softmax : native::softmax)(type.dtype, type.shape[0], type.shape[1],
-                                                  x.in(0), x.out(0));
+    (log ? native::log_softmax : native::softmax)(type.dtype, type.shape[0], type.shape[1], x.in(0),
+                                                  x.out(0));
   });
   plan.in_place = {{0, 0}};
   return plan;
@@ -56,8 +57,8 @@ KernelPlan make_cross_entropy(const std::shared_ptr<Engine>& /*engine*/,
   return native_plan(request, [=](const Operands& x, const Step& /*step*/) {
     const auto* labels = x.in<int32_t>(1);
     check_labels(shape, labels);
-    *x.out<float>(0) = native::cross_entropy(type.dtype, shape.rows, shape.classes,
-                                             shape.smoothing, x.in(0), labels);
+    *x.out<float>(0) = native::cross_entropy(type.dtype, shape.rows, shape.classes, shape.smoothing,
+                                             x.in(0), labels);
   });
 }
 
@@ -122,8 +123,8 @@ KernelPlan make_half_squared_error_backward(const std::shared_ptr<Engine>& /*eng
   const TensorType type = request.inputs[0];
   return native_plan(request, [=](const Operands& x, const Step& /*step*/) {
     const float factor = *x.in<float>(2) / static_cast<float>(type.shape[0]);
-    native::half_squared_error_backward(type.dtype, type.shape.elements(), x.in(0), x.in(1),
-                                        factor, x.out(0));
+    native::half_squared_error_backward(type.dtype, type.shape.elements(), x.in(0), x.in(1), factor,
+                                        x.out(0));
   });
 }
 

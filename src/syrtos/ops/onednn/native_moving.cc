@@ -124,8 +124,7 @@ KernelPlan make_reduce(const std::shared_ptr<Engine>& /*engine*/, const KernelRe
   });
 }
 
-KernelPlan make_broadcast(const std::shared_ptr<Engine>& /*engine*/,
-                          const KernelRequest& request) {
+KernelPlan make_broadcast(const std::shared_ptr<Engine>& /*engine*/, const KernelRequest& request) {
   const auto& op = dynamic_cast<const Broadcast&>(request.op);
   const TensorType dst = request.outputs[0];
   const Strides from = strides_without(request.inputs[0].shape, dst.shape, op.axes);

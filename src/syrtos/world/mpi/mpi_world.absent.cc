@@ -1,8 +1,8 @@
 // Takes the place of the folder's other sources where MPI was not found: no MpiJob can be made, so
 // that nothing else here is ever called.
 
-#include "syrtos/base/error.h"
 #include "syrtos/world/mpi/mpi_world.h"
+#include "syrtos/base/error.h"
 
 namespace syrtos::world {
 
@@ -17,7 +17,8 @@ class MpiWorld::Transport {};
 
 MpiJob::MpiJob() {
   fail_request(
-      "started by mpirun or srun: expected a program built with MPI, found one without: install MPI "
+      "started by mpirun or srun: expected a program built with MPI, found one without: install "
+      "MPI "
       "(Debian: libopenmpi-dev), configure and build again; or use --hosts, which needs no MPI");
 }
 
