@@ -1,8 +1,9 @@
 # Thin: every line is a command that can be typed by hand.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test check check-all bench bench-data bench-exchange bench-scaling bench-plan lint format clean
+.PHONY: help setup build build-all demo install test check check-all bench bench-data bench-exchange bench-scaling bench-plan bench-first-hour lint format clean
 PRESET ?= release
 JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
 
 help:           ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -10,17 +11,24 @@ help:           ## this list
 setup:          ## install what is missing (silent when nothing is)
 	@tools/bootstrap
 
-build: setup    ## configure and build (PRESET=release|debug|asan-ubsan|tsan)
+build: setup    ## configure and build the program (PRESET=release|debug|asan-ubsan|tsan)
 	@test -f build/$(PRESET)/build.ninja || cmake --preset $(PRESET)
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target syrtos
+
+build-all:      ## configure and build everything, tests and benchmarks included
+	@tools/bootstrap test
+	@test -f build/$(PRESET)/tests/cmake_install.cmake || cmake --preset $(PRESET)
 	@cmake --build --preset $(PRESET) -j $(JOBS)
 
 demo: build     ## train LeNet-5 on MNIST
 	@build/$(PRESET)/syrtos data get mnist
 	build/$(PRESET)/syrtos train examples/mnist-lenet5.toml
 
+install: build  ## install the program (PREFIX=/usr/local, DESTDIR=)
+	@cmake --install build/$(PRESET) --prefix $(PREFIX)
+
 test:           ## build and run every test; a skipped one is a failure (TEST="-R world" for some)
-	@tools/bootstrap test
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory build-all
 	tests/all $(PRESET) $(TEST)
 
 check:          ## formatting, clang-tidy on what changed, and under asan-ubsan what handles memory
@@ -34,7 +42,7 @@ check:          ## formatting, clang-tidy on what changed, and under asan-ubsan 
 check-all: test ## all there is: also every unit test under asan-ubsan, six folders under tsan
 	@$(MAKE) --no-print-directory check
 	tools/lint
-	@$(MAKE) --no-print-directory build PRESET=asan-ubsan-kernels
+	@$(MAKE) --no-print-directory build-all PRESET=asan-ubsan-kernels
 	tests/all asan-ubsan-kernels $(TEST)
 	@test -f build/tsan/build.ninja || cmake --preset tsan
 	@cmake --build --preset tsan -j $(JOBS) --target threaded_tests
@@ -49,16 +57,20 @@ bench-data: build ## input pipelines side by side with theirs, on CIFAR-10 (BENC
 	@build/release/syrtos data get cifar10
 	@python3 bench/data_load.py $(BENCH)
 
-bench-exchange: build ## all-reduce side by side with Gloo and Open MPI (BENCH="--quick ...")
+bench-exchange: build-all ## all-reduce side by side with Gloo and Open MPI (BENCH="--quick ...")
 	@$(if $(PEERS_PYTHON),,tools/bootstrap bench)
 	@python3 bench/exchange.py $(BENCH)
 
-bench-plan: build ## what plans predict, beside what is measured on real hosts (BENCH="--settings 1gbit ...")
+bench-plan: build-all ## what plans predict, beside what is measured on real hosts (BENCH="--settings 1gbit ...")
 	@python3 bench/plan_truth.py $(BENCH)
 
 bench-scaling: build ## training on 1 to 8 hosts side by side with PyTorch's DDP (BENCH="--quick ...")
 	@$(if $(PEERS_PYTHON),,tools/bootstrap bench)
 	@python3 bench/scaling.py $(BENCH)
+
+bench-first-hour: ## what building costs, from nothing and after one change (BENCH="--jobs 2 ...")
+	@tools/bootstrap test
+	@bench/first_hour $(BENCH)
 
 lint:           ## formatting and clang-tidy over everything (LINT="--changed" or files)
 	@tools/bootstrap lint

@@ -1,10 +1,11 @@
 # syrtos_folder(<name> [PATH <dir under src/syrtos>] [WITHOUT <subfolder>...]
 #               [USES <folder>...] [EXTERNAL <library>...] [PRIVATE <library>...]
-#               [MAIN <executable>])
+#               [NEEDS <package>] [MAIN <executable>])
 #
 # Makes the target syrtos_<name> (alias syrtos::<name>) of every *.cc below the
 # folder; *.isa.cc files are compiled once per instruction set with SYRTOS_ISA
-# defined. MAIN makes an executable of the folder's main.cc.
+# defined. MAIN makes an executable of the folder's main.cc. Where the package that
+# it NEEDS was not found, its *.absent.cc take the place of all other sources.
 #
 # What may be included is enforced twice. A target shows only its own folder,
 # through a directory of links in the build tree, so that a header outside of
@@ -15,7 +16,7 @@
 set(SYRTOS_FOLDERS "" CACHE INTERNAL "Folders with files")
 
 function(syrtos_folder name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PATH;MAIN" "WITHOUT;USES;EXTERNAL;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PATH;MAIN;NEEDS" "WITHOUT;USES;EXTERNAL;PRIVATE")
   if(NOT arg_PATH)
     set(arg_PATH ${name})
   endif()
@@ -33,6 +34,12 @@ function(syrtos_folder name)
 
   set(sources ${files})
   list(FILTER sources INCLUDE REGEX "\\.cc$")
+  if(arg_NEEDS AND NOT ${arg_NEEDS}_FOUND)
+    list(FILTER sources INCLUDE REGEX "\\.absent\\.cc$")
+    set(arg_PRIVATE "")
+  else()
+    list(FILTER sources EXCLUDE REGEX "\\.absent\\.cc$")
+  endif()
   set(isa_sources ${sources})
   list(FILTER isa_sources INCLUDE REGEX "\\.isa\\.cc$")
   list(FILTER sources EXCLUDE REGEX "\\.isa\\.cc$")
