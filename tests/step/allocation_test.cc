@@ -13,10 +13,10 @@
 #include "syrtos/data/pipeline/loader.h"
 #include "syrtos/data/sets/random_data.h"
 #include "syrtos/nn/model.h"
+#include "syrtos/nn/zoo/zoo.h"
 #include "syrtos/ops/onednn/backend.h"
 #include "syrtos/optim/optimizer.h"
-#include "syrtos/nn/zoo/zoo.h"
-#include "syrtos/train/compiled_network.h"
+#include "syrtos/train/network/compiled_network.h"
 #include "tests/step/allocations.h"
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

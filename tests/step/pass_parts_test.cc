@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "syrtos/nn/zoo/zoo.h"
-#include "syrtos/train/compiled_network.h"
+#include "syrtos/train/network/compiled_network.h"
 
 namespace syrtos {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "syrtos/base/parallel.h"
 #include "syrtos/base/philox.h"
-#include "syrtos/optim/optimizer.h"
 #include "syrtos/nn/zoo/zoo.h"
-#include "syrtos/train/compiled_network.h"
+#include "syrtos/optim/optimizer.h"
+#include "syrtos/train/network/compiled_network.h"
 
 namespace syrtos {
 namespace {

@@ -1,11 +1,11 @@
 // Where the time of steps went: that it adds up in every mode, and that whatever is slow is found
 // on the right rank.
 
-#include "syrtos/train/accounting.h"
+#include "syrtos/train/measure/accounting.h"
 
 #include <gmock/gmock.h>
 
-#include "syrtos/train/measuring_cost.h"
+#include "syrtos/train/measure/measuring_cost.h"
 #include "tests/train/simulated.h"
 #include "tests/train/slow.h"
 

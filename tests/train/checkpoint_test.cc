@@ -1,11 +1,11 @@
-#include "syrtos/train/checkpoint.h"
+#include "syrtos/train/checkpoint/checkpoint.h"
 
 #include <gmock/gmock.h>
 
 #include <cstring>
 
 #include "syrtos/base/crc32.h"
-#include "syrtos/train/snapshot.h"
+#include "syrtos/train/checkpoint/snapshot.h"
 #include "tests/support/mutator.h"
 #include "tests/support/temporary.h"
 

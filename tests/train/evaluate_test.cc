@@ -1,4 +1,4 @@
-#include "syrtos/train/evaluate.h"
+#include "syrtos/train/network/evaluate.h"
 
 #include <gtest/gtest.h>
 

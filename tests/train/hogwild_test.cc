@@ -4,7 +4,7 @@
 #include <atomic>
 #include <filesystem>
 
-#include "syrtos/train/thread_team.h"
+#include "syrtos/train/team/thread_team.h"
 #include "tests/train/small_job.h"
 
 namespace syrtos::train {

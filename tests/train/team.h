@@ -8,8 +8,8 @@
 #include <cmath>
 #include <deque>
 
-#include "syrtos/train/server_work.h"
-#include "syrtos/train/team_work.h"
+#include "syrtos/train/team/server_work.h"
+#include "syrtos/train/team/team_work.h"
 #include "syrtos/train/trainer.h"
 #include "syrtos/world/local/local.h"
 #include "syrtos/world/tcp/cluster.h"

@@ -7,7 +7,7 @@
 #include "syrtos/data/patches.h"
 #include "syrtos/job/file.h"
 #include "syrtos/nn/zoo/zoo.h"
-#include "syrtos/train/predict.h"
+#include "syrtos/train/network/predict.h"
 #include "tests/train/small_job.h"
 
 namespace syrtos::train {

@@ -6,7 +6,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/memory.h"
-#include "syrtos/train/probe.h"
+#include "syrtos/train/network/probe.h"
 
 namespace syrtos::api {
 

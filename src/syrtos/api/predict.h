@@ -6,7 +6,7 @@
 
 #include "syrtos/api/surroundings.h"
 #include "syrtos/nn/network.h"
-#include "syrtos/train/predict.h"
+#include "syrtos/train/network/predict.h"
 
 namespace syrtos::api {
 

@@ -5,7 +5,7 @@
 
 #include "syrtos/api/rank.h"
 #include "syrtos/base/parallel.h"
-#include "syrtos/train/server_work.h"
+#include "syrtos/train/team/server_work.h"
 #include "syrtos/train/trainer.h"
 
 namespace syrtos::api {

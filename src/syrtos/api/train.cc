@@ -4,7 +4,7 @@
 
 #include "syrtos/api/worker.h"
 #include "syrtos/base/parallel.h"
-#include "syrtos/train/thread_team.h"
+#include "syrtos/train/team/thread_team.h"
 
 namespace syrtos::api {
 

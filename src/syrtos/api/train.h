@@ -6,8 +6,8 @@
 #include "syrtos/api/surroundings.h"
 #include "syrtos/job/request.h"
 #include "syrtos/job/resolve.h"
-#include "syrtos/train/observer.h"
-#include "syrtos/train/outcome.h"
+#include "syrtos/train/progress/observer.h"
+#include "syrtos/train/progress/outcome.h"
 
 namespace syrtos::api {
 

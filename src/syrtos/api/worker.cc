@@ -1,7 +1,7 @@
 #include "syrtos/api/worker.h"
 
 #include "syrtos/base/parallel.h"
-#include "syrtos/train/machine.h"
+#include "syrtos/train/measure/machine.h"
 
 namespace syrtos::api {
 

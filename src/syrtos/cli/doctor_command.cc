@@ -7,7 +7,7 @@
 #include "syrtos/base/format.h"
 #include "syrtos/cli/command.h"
 #include "syrtos/launch/remote.h"
-#include "syrtos/train/doctor.h"
+#include "syrtos/train/measure/doctor.h"
 
 namespace syrtos::cli {
 

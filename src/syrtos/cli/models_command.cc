@@ -11,7 +11,7 @@
 #include "syrtos/job/request.h"
 #include "syrtos/nn/summary.h"
 #include "syrtos/nn/zoo/zoo.h"
-#include "syrtos/train/compiled_network.h"
+#include "syrtos/train/network/compiled_network.h"
 
 namespace syrtos::cli {
 

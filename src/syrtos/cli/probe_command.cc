@@ -10,7 +10,7 @@
 #include "syrtos/cli/probe_request.h"
 #include "syrtos/job/resolve.h"
 #include "syrtos/strategy/compute_times.h"
-#include "syrtos/train/probe_data.h"
+#include "syrtos/train/network/probe_data.h"
 
 namespace syrtos::cli {
 

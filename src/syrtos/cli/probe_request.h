@@ -4,7 +4,7 @@
 
 #include "syrtos/base/cpu.h"
 #include "syrtos/job/request.h"
-#include "syrtos/train/probe.h"
+#include "syrtos/train/network/probe.h"
 
 namespace syrtos::cli {
 

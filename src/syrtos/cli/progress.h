@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string>
 
-#include "syrtos/train/progress_text.h"
+#include "syrtos/train/progress/progress_text.h"
 #include "syrtos/train/trainer.h"
 
 namespace syrtos::cli {

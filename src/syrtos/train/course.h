@@ -5,7 +5,7 @@
 #include "syrtos/job/job.h"
 #include "syrtos/optim/schedule.h"
 #include "syrtos/strategy/step_sums.h"
-#include "syrtos/train/snapshot.h"
+#include "syrtos/train/checkpoint/snapshot.h"
 
 namespace syrtos::train {
 

@@ -6,7 +6,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/strategy/worker_loop.h"
-#include "syrtos/train/evaluate.h"
+#include "syrtos/train/network/evaluate.h"
 
 namespace syrtos::train {
 

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "syrtos/run/metrics.h"
-#include "syrtos/train/board.h"
-#include "syrtos/train/checkpoints.h"
-#include "syrtos/train/measuring.h"
+#include "syrtos/train/checkpoint/checkpoints.h"
+#include "syrtos/train/measure/board.h"
+#include "syrtos/train/measure/measuring.h"
 
 namespace syrtos::train {
 

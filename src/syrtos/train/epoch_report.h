@@ -5,7 +5,7 @@
 
 #include "syrtos/strategy/step_sums.h"
 #include "syrtos/trace/division.h"
-#include "syrtos/train/evaluate.h"
+#include "syrtos/train/network/evaluate.h"
 
 namespace syrtos::train {
 

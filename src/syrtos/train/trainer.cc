@@ -6,9 +6,9 @@
 #include "syrtos/base/error.h"
 #include "syrtos/job/file.h"
 #include "syrtos/run/metrics.h"
-#include "syrtos/train/fingerprint.h"
-#include "syrtos/train/progress_writer.h"
-#include "syrtos/train/start_together.h"
+#include "syrtos/train/progress/progress_writer.h"
+#include "syrtos/train/team/fingerprint.h"
+#include "syrtos/train/team/start_together.h"
 #include "syrtos/train/worker_run.h"
 #include "syrtos/world/local/local.h"
 

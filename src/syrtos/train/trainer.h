@@ -5,8 +5,8 @@
 
 #include "syrtos/base/parallel.h"
 #include "syrtos/strategy/meeting.h"
-#include "syrtos/train/observer.h"
-#include "syrtos/train/outcome.h"
+#include "syrtos/train/progress/observer.h"
+#include "syrtos/train/progress/outcome.h"
 #include "syrtos/train/worker_state.h"
 #include "syrtos/world/world.h"
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "syrtos/ops/backend.h"
-#include "syrtos/train/machine.h"
+#include "syrtos/train/measure/machine.h"
 
 namespace syrtos::train {
 

@@ -5,7 +5,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/log.h"
-#include "syrtos/train/evaluate.h"
+#include "syrtos/train/network/evaluate.h"
 
 namespace syrtos::train {
 

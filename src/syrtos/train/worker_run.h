@@ -4,13 +4,13 @@
 #include <optional>
 
 #include "syrtos/strategy/worker_loop.h"
-#include "syrtos/train/board.h"
-#include "syrtos/train/checkpoints.h"
+#include "syrtos/train/checkpoint/checkpoints.h"
 #include "syrtos/train/epoch_end.h"
-#include "syrtos/train/measuring.h"
-#include "syrtos/train/observer.h"
-#include "syrtos/train/outcome.h"
-#include "syrtos/train/worker_meetings.h"
+#include "syrtos/train/measure/board.h"
+#include "syrtos/train/measure/measuring.h"
+#include "syrtos/train/progress/observer.h"
+#include "syrtos/train/progress/outcome.h"
+#include "syrtos/train/team/worker_meetings.h"
 
 namespace syrtos::train {
 

@@ -7,8 +7,8 @@
 #include "syrtos/optim/early_stopping.h"
 #include "syrtos/run/directory.h"
 #include "syrtos/train/course.h"
-#include "syrtos/train/earlier.h"
-#include "syrtos/train/learner.h"
+#include "syrtos/train/measure/earlier.h"
+#include "syrtos/train/network/learner.h"
 
 namespace syrtos::train {
 

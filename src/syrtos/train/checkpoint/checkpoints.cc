@@ -1,0 +1,47 @@
+#include "syrtos/train/checkpoint/checkpoints.h"
+
+#include "syrtos/strategy/worker_loop.h"
+
+namespace syrtos::train {
+
+bool Checkpoints::are_due() const {
+  const int64_t every = state_.job.checkpoint_every;
+  return every > 0 && state_.course.position().step % every == 0;
+}
+
+Task<> Checkpoints::save(bool wants_to_stop) {
+  co_await strategy::settle(team_.strategy(), team_.sums());
+  state_.course.add(team_.sums().take());
+  if (state_.job.strategy.same_everywhere()) {
+    if (state_.is_first()) co_await save_here();
+  } else {
+    co_await meetings_.meet(wants_to_stop);
+    co_await save_together();
+  }
+}
+
+Task<> Checkpoints::save_together() {
+  co_await agree();
+  {
+    const Meter::Doing waits(team_.meter(), Part::network);
+    co_await team_.strategy().collect();
+  }
+  if (!team_.in_step()) {
+    state_.course.set_sums(co_await meetings_.hand_over(state_.course.sums()));
+  }
+  if (state_.is_first()) co_await save_here();
+  co_await meetings_.meet();
+}
+
+Task<> Checkpoints::agree() {
+  const Meter::Doing waits(team_.meter(), Part::network);
+  co_await team_.strategy().agree();
+  state_.course.note_updates(team_.strategy().updates());
+}
+
+Task<> Checkpoints::save_here() {
+  const Meter::Doing saves(team_.meter(), Part::checkpoint);
+  co_await team_.world().compute(0, [this] { state_.save(); });
+}
+
+}  // namespace syrtos::train

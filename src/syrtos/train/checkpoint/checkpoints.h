@@ -1,0 +1,35 @@
+#pragma once
+
+#include "syrtos/train/team/team_work.h"
+#include "syrtos/train/team/worker_meetings.h"
+#include "syrtos/train/worker_state.h"
+
+namespace syrtos::train {
+
+/// Positions within an epoch that any number of workers can go on from: when they are saved, and by
+/// whom.
+class Checkpoints {
+ public:
+  /// All outlive it.
+  Checkpoints(WorkerState& state, TeamWork& team, WorkerMeetings& meetings)
+      : state_(state), team_(team), meetings_(meetings) {}
+
+  /// After the last step, by --checkpoint-every.
+  bool are_due() const;
+  /// Saves where the run is. Workers that do not take steps together learn here if one of them
+  /// wants to stop.
+  Task<> save(bool wants_to_stop);
+  /// All workers have settled: they bring worker 0 what it needs, and it saves.
+  Task<> save_together();
+  /// All workers have settled: they come to the same weights.
+  Task<> agree();
+
+ private:
+  Task<> save_here();
+
+  WorkerState& state_;
+  TeamWork& team_;
+  WorkerMeetings& meetings_;
+};
+
+}  // namespace syrtos::train

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <filesystem>
+#include <limits>
+#include <string>
+
+#include "syrtos/graph/parameters.h"
+#include "syrtos/job/job.h"
+#include "syrtos/train/checkpoint/checkpoint.h"
+
+namespace syrtos::train {
+
+using job::Job;
+
+/// Where a run is: everything that it needs to go on with the same bits.
+struct Position {
+  int64_t step = 0;     ///< steps done
+  int64_t updates = 0;  ///< that what the optimiser keeps has seen: more where workers take turns
+  int64_t epoch = 0;    ///< epochs done
+  int64_t used = 0;     ///< samples of the current epoch that were used, by all workers
+  double loss_sum = 0;  ///< over the samples of the current epoch, as the next two
+  int64_t correct = 0;
+  int64_t samples = 0;
+  bool unmeasured = false;  ///< the epoch, or the run, is at its end but was not evaluated yet
+  double best = std::numeric_limits<double>::quiet_NaN();  ///< of the early-stopping metric
+  int waited = 0;                                          ///< epochs since
+};
+
+/// What a checkpoint says about the network it holds: enough to build it again where the network
+/// that it refers to is known.
+struct NetworkDescription {
+  nn::NetworkReference network;
+  nn::ModelOptions options;  ///< batch and precision are the reader's choice
+  std::string data;          ///< what it was trained on, as --data takes it
+  int64_t seed = 1;
+  int64_t random_samples = 1;  ///< of random training data
+  data::Normalization normalization;
+  data::Fit fit = data::Fit::exact;
+  std::vector<std::string> class_names;
+};
+
+/// Values that go with the weights, one for each, and lie as they do: momentum, slow weights.
+struct KeptArena {
+  std::string name;
+  std::span<float> values;
+};
+
+/// Writes parameters, states, what is kept with them and the position, all in plain layout.
+void save_snapshot(const std::filesystem::path& file, const Job& job,
+                   const graph::Parameters& parameters, std::span<const KeptArena> kept,
+                   const Position& position);
+
+/// The opposite of save_snapshot(). Throws RequestError when the checkpoint is of another network
+/// or optimizer.
+Position load_snapshot(CheckpointReader& checkpoint, graph::Parameters& parameters,
+                       std::span<const KeptArena> kept);
+
+/// Parameters and states only, for evaluation. What the checkpoint has beyond them is ignored.
+void load_parameters(CheckpointReader& checkpoint, graph::Parameters& parameters);
+
+NetworkDescription describe(const CheckpointReader& checkpoint);
+
+}  // namespace syrtos::train

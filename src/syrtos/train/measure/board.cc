@@ -1,0 +1,103 @@
+#include "syrtos/train/measure/board.h"
+
+#include <algorithm>
+#include <set>
+
+namespace syrtos::train {
+
+namespace {
+
+// "layer1.0.conv1" -> "layer1/0/conv1"
+std::string path_of(std::string name) {
+  std::replace(name.begin(), name.end(), '.', '/');
+  return name;
+}
+
+const char* operation_of(graph::ValueKind kind) {
+  switch (kind) {
+    case graph::ValueKind::input:
+      return "input";
+    case graph::ValueKind::parameter:
+      return "parameter";
+    case graph::ValueKind::state:
+      return "state";
+    case graph::ValueKind::computed:
+      return "computed";
+  }
+  return "?";
+}
+
+std::vector<int64_t> extents(const Shape& shape) { return {shape.begin(), shape.end()}; }
+
+}  // namespace
+
+std::vector<trace::GraphNode> board_nodes(const graph::Graph& graph) {
+  std::vector<trace::GraphNode> nodes;
+  std::vector<std::string> names(graph.values().size());  // of what makes each value
+  std::set<std::string> used;
+  const auto unique = [&](const std::string& wanted) {
+    std::string name = wanted;
+    for (int n = 1; !used.insert(name).second; ++n) name = wanted + "_" + std::to_string(n);
+    return name;
+  };
+  for (size_t id = 0; id < graph.values().size(); ++id) {
+    const graph::Value& value = graph.values()[id];
+    if (value.kind == graph::ValueKind::computed) continue;
+    names[id] = unique(path_of(value.name));
+    nodes.push_back({.name = names[id],
+                     .op = operation_of(value.kind),
+                     .output_shape = extents(value.type.shape),
+                     .dtype = to_string(value.type.dtype)});
+  }
+  for (const graph::Node& node : graph.nodes()) {
+    const std::string operation(node.op->name());
+    trace::GraphNode shown{.name = unique(path_of(node.name) + "/" + operation), .op = operation};
+    for (const graph::ValueId input : node.inputs) {
+      if (input != graph::kNone) shown.inputs.push_back(names[static_cast<size_t>(input)]);
+    }
+    for (size_t k = 0; k < node.outputs.size(); ++k) {
+      if (node.outputs[k] == graph::kNone) continue;
+      names[static_cast<size_t>(node.outputs[k])] =
+          k == 0 ? shown.name : shown.name + ":" + std::to_string(k);
+    }
+    const TensorType& type = graph.value(node.outputs.front()).type;
+    shown.output_shape = extents(type.shape);
+    shown.dtype = to_string(type.dtype);
+    nodes.push_back(std::move(shown));
+  }
+  return nodes;
+}
+
+Board::Board(const std::filesystem::path& run, const graph::Graph& graph, int64_t first_step)
+    : events_(run) {
+  events_.graph(board_nodes(graph));
+  events_.restarted_at(first_step + 1);
+}
+
+void Board::step(int64_t step, double loss, double learning_rate) {
+  const trace::Scalar scalars[] = {{"step/loss", loss}, {"step/learning rate", learning_rate}};
+  events_.scalars(step, scalars);
+}
+
+void Board::epoch(const run::EpochMetrics& m) {
+  std::vector<trace::Scalar> scalars = {{"loss/train", m.train_loss},
+                                        {"accuracy/train", m.train_accuracy},
+                                        {"speed/images per second", m.images_per_s}};
+  const auto add_parts = [&](const std::string& group, const trace::StepDivision& seconds) {
+    for (size_t i = 0; i < trace::kParts; ++i) {
+      scalars.push_back({group + "/" + std::string(trace::kPartNames[i]), seconds.seconds[i]});
+    }
+  };
+  add_parts("seconds", m.seconds);
+  for (const run::WorkerEpoch& worker : m.workers) {
+    add_parts("rank " + std::to_string(worker.rank), worker.seconds);
+  }
+  if (m.evaluated) {
+    scalars.push_back({"loss/test", m.test_loss});
+    scalars.push_back({"accuracy/test", m.test_accuracy});
+    scalars.push_back({"accuracy/test top 5", m.test_top5});
+  }
+  events_.scalars(m.step, scalars);
+}
+
+}  // namespace syrtos::train

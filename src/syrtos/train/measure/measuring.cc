@@ -1,0 +1,65 @@
+#include "syrtos/train/measure/measuring.h"
+
+namespace syrtos::train {
+
+Measuring::Measuring(TeamWork& team, WorkerMeetings& meetings, const Job& job,
+                     const TrainerOptions& options, const CompiledNetwork& network, Earlier earlier,
+                     const run::Directory* directory, RunTrace* trace, int64_t steps_done)
+    : team_(team),
+      meetings_(meetings),
+      tolerates_losses_(job.strategy.tolerates_losses()),
+      directory_(directory),
+      trace_(trace),
+      accounting_(team.meter(), team.world(), steps_done),
+      measures_(team, network, job, options, std::move(earlier), steps_done),
+      news_(team, measures_, accounting_, directory) {
+  if (trace_ != nullptr) trace_->connect(team_.meter(), team_.replica().profile());
+}
+
+void Measuring::begin_step(int64_t step, int64_t queue) {
+  if (trace_ != nullptr) trace_->begin_step(step, queue);
+}
+
+void Measuring::look_for_lost(int64_t steps_done) {
+  if (directory_ != nullptr && tolerates_losses_) measures_.look_for_lost(*directory_, steps_done);
+}
+
+Task<> Measuring::gather(int64_t steps_done) {
+  accounting_.close();
+  World& world = team_.world();
+  const double before = world.now();
+  const int64_t events = trace_ != nullptr ? trace_->events() : 0;
+  std::string mine = measures_.own_text(accounting_.log(), events);
+  std::vector<std::string> texts = co_await meetings_.gather(std::move(mine));
+  if (directory_ == nullptr) co_return;
+  news_.add_received();  // it is older
+  look_for_lost(steps_done);
+  const auto servers = co_await team_.hear_servers(strategy::Command::tell_measures);
+  texts.insert(texts.end(), servers.begin(), servers.end());
+  const Meter::Doing writes(team_.meter(), Part::other);
+  co_await world.compute(0, [&] { measures_.write(*directory_, texts, steps_done); });
+  measures_.spent(world.now() - before);
+}
+
+Task<> Measuring::gather_trace() {
+  std::string mine = trace_->own(team_.clocks().offsets(), measures_.own().curves());
+  std::vector<std::string> texts = co_await meetings_.gather(std::move(mine));
+  if (directory_ == nullptr) co_return;
+  const auto servers = co_await team_.hear_servers(strategy::Command::tell_trace);
+  texts.insert(texts.end(), servers.begin(), servers.end());
+  co_await team_.world().compute(
+      0, [&] { RunTrace::write(directory_->file(run::File::trace), texts); });
+}
+
+Task<> Measuring::end(int64_t steps_done) {
+  co_await news_.end();
+  co_await gather(steps_done);
+  if (directory_ != nullptr) news_.forget();
+  if (trace_ != nullptr) co_await gather_trace();
+}
+
+void Measuring::end_exchange() {
+  if (directory_ != nullptr) measures_.write_exchange(*directory_);
+}
+
+}  // namespace syrtos::train

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "syrtos/data/pipeline/loader.h"
+#include "syrtos/job/views.h"
+#include "syrtos/train/network/compiled_network.h"
+
+namespace syrtos::train {
+
+struct Evaluation {
+  double loss = 0;  ///< mean cross-entropy
+  double accuracy = 0;
+  double top5 = 0;  ///< share of samples whose class is among the five most probable
+  int64_t samples = 0;
+  double seconds = 0;
+};
+
+/// What is measured on, and how.
+struct TestData {
+  const data::Dataset& data;
+  const data::Transform& transform;
+  std::vector<job::View> views;
+  int prefetch = 4;
+  data::Shard shard = {};  ///< which part of the data is measured here
+};
+
+/// Runs the program over the data (its shard), once for each view, and averages the logits.
+/// `should_stop` is asked between batches and ends it early.
+Evaluation evaluate(NetworkProgram& network, const TestData& test,
+                    const std::function<bool()>& should_stop = {});
+
+/// Index of the largest; the first of equals.
+int64_t argmax(std::span<const float> values);
+
+/// How many rows of [labels.size(), classes] have their largest value at the label.
+int64_t count_correct(std::span<const float> logits, std::span<const int32_t> labels);
+
+/// Whether fewer than `k` values are larger than the label's.
+bool among_top(std::span<const float> logits, int32_t label, int k);
+
+/// Softmax of one row, in double precision.
+std::vector<double> probabilities(std::span<const float> logits);
+
+}  // namespace syrtos::train

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "syrtos/data/dataset.h"
+#include "syrtos/job/precision.h"
+#include "syrtos/train/checkpoint/snapshot.h"
+#include "syrtos/train/network/evaluate.h"
+
+namespace syrtos::train {
+
+/// How a trained network is run.
+struct PredictorOptions {
+  std::string data = {};  ///< As --data takes it; empty: what the network was trained on.
+  job::Precision precision = {};
+  int threads = 1;
+  int64_t batch = 64;
+  job::Views views = job::Views::none;  ///< Of each test sample.
+};
+
+/// A trained network, ready to run forward.
+class Predictor {
+ public:
+  /// `network` is the one that the checkpoint refers to (describe()); its weights are read now.
+  /// Throws RequestError when it is another one or does not fit in memory.
+  Predictor(const nn::Network& network, CheckpointReader& checkpoint,
+            const PredictorOptions& options, std::filesystem::path cache_home);
+
+  /// Over the test data.
+  Evaluation evaluate_test(const std::function<bool()>& should_stop = {});
+  /// Of one image: a picture file, or "test:INDEX" for a sample of the test data.
+  std::vector<double> predict(const std::string& image);
+
+  const std::filesystem::path& checkpoint() const { return checkpoint_; }
+  const NetworkDescription& description() const { return description_; }
+  const job::Precision& precision() const { return precision_; }
+
+ private:
+  const data::Dataset& test_data();
+  data::Sample test_sample(const std::string& image, std::string_view index);
+  data::Sample picture_sample(const std::string& file);
+  void put(const data::Sample& sample);
+
+  std::filesystem::path checkpoint_;
+  std::filesystem::path cache_home_;
+  NetworkDescription description_;
+  job::Precision precision_;
+  int threads_;
+  std::unique_ptr<CompiledNetwork> network_;
+  std::unique_ptr<data::Dataset> test_;
+  std::vector<job::View> views_;
+  data::Scratch scratch_;
+};
+
+}  // namespace syrtos::train

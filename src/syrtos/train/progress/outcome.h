@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "syrtos/run/metrics.h"
+#include "syrtos/train/checkpoint/snapshot.h"
+
+namespace syrtos::train {
+
+using run::EpochMetrics;
+
+/// How a run ended.
+struct Outcome {
+  enum class End { complete, stopped_early, interrupted };
+  End end = End::complete;
+  Position position;
+  std::vector<EpochMetrics> epochs;  ///< of this process; rank 0's are those of all
+  double seconds = 0;
+  std::map<int64_t, int64_t> staleness;  ///< updates between pull and push -> pushes, at rank 0
+  int64_t dropped = 0;                   ///< of them: gradients that came too late to count
+};
+
+}  // namespace syrtos::train

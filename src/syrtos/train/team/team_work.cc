@@ -1,0 +1,97 @@
+#include "syrtos/train/team/team_work.h"
+
+#include "syrtos/collective/measure.h"
+#include "syrtos/strategy/text.h"
+
+namespace syrtos::train {
+
+namespace {
+
+bool exchanges(const strategy::Options& options, int workers) {
+  return workers > 1 && !options.exchange.shares_memory();
+}
+
+strategy::Layout layout_of(const graph::Parameters& parameters, const strategy::Options& options,
+                           int workers) {
+  strategy::Layout layout;
+  layout.tensors = tensors_of(parameters);
+  size_t bytes = parameters.weights().size_bytes();
+  if (exchanges(options, workers)) {
+    bytes = options.bucket_mb > 0
+                ? static_cast<size_t>(options.bucket_mb * 1e6)
+                : strategy::bucket_bytes(options.link.latency_s, options.link.bytes_per_s, workers,
+                                         bytes);
+  }
+  layout.buckets = strategy::plan_buckets(layout.tensors, bytes);
+  return layout;
+}
+
+NetworkReplica make_replica(const Job& job, const strategy::Options& options, Learner& learner) {
+  const auto workers = job.workers;
+  return {learner.network(), learner.optimizer(),
+          layout_of(learner.network().parameters(), options, workers), learner.kept()};
+}
+
+}  // namespace
+
+strategy::Team team_of(const Job& job) { return strategy::team_of(job.strategy, job.workers); }
+
+Task<strategy::Options> measure_links(World& world, const Job& job) {
+  strategy::Options options = job.strategy;
+  const strategy::Team team = team_of(job);
+  if (exchanges(options, team.workers)) {
+    const collective::Group group = collective::Group::of(world, team.worker_ranks());
+    options.link = co_await collective::measure_link(world, group);
+  }
+  co_return options;
+}
+
+TeamWork::TeamWork(World& world, const Job& job, const strategy::Options& options, Learner& learner,
+                   const strategy::Meetings& meetings)
+    : world_(world),
+      team_(team_of(job)),
+      options_(options),
+      meetings_(meetings),
+      replica_(make_replica(job, options, learner)),
+      strategy_(strategy::make_strategy(world, team_, options_, job.optimizer, replica_)),
+      clock_(world),
+      clocks_(world, clock_, options_.tolerates_losses()),
+      server_clocks_(world, clock_, false),
+      sums_(world, team_, options_, meter(), clocks_) {
+  if (job.replay.empty()) return;
+  replica_.replay(strategy::read_compute_times(job.replay));
+}
+
+Task<> TeamWork::begin() {
+  co_await strategy_->begin();
+  co_await align_clocks();
+}
+
+Task<> TeamWork::align_clocks() {
+  if (alone()) co_return;
+  const Meter::Doing waits(meter(), Part::network);
+  std::vector<world::Rank> others;
+  for (int worker = 1; worker < workers(); ++worker) {
+    if (meetings_.present()[static_cast<size_t>(worker)]) others.push_back(worker);
+  }
+  co_await clocks_.align(others);
+}
+
+Task<std::vector<std::string>> TeamWork::hear_servers(strategy::Command what) {
+  std::vector<std::string> texts;
+  if (world_.rank() != 0 || team_.servers == 0) co_return texts;
+  const Meter::Doing waits(meter(), Part::network);
+  co_await strategy_->ask_servers(what);
+  std::vector<world::Rank> servers;
+  for (int k = 0; k < team_.servers; ++k) servers.push_back(team_.server_rank(k));
+  co_await server_clocks_.align(servers);
+  for (const world::Rank server : servers) {
+    std::string text =
+        co_await strategy::receive_text(world_, server, strategy::told_tag(heard_), false);
+    texts.push_back(std::move(text));
+  }
+  ++heard_;
+  co_return texts;
+}
+
+}  // namespace syrtos::train
