@@ -1,4 +1,4 @@
-#include "syrtos/train/board.h"
+#include "syrtos/train/measure/board.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
