@@ -15,9 +15,9 @@ find_program(SYRTOS_CCACHE ccache)
 if(SYRTOS_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # Paths are hashed as seen from the checkout: a second clone finds what the first one built,
   # and so does a second build directory, also where objects have lines for debuggers.
-  # Precompiled headers are hashed by content; no macro of a command line changes them.
+  # For precompiled headers a sum is hashed (SyrtosPrecompiled.cmake); no macro changes them.
   set(CMAKE_CXX_COMPILER_LAUNCHER env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
-      CCACHE_SLOPPINESS=pch_defines,time_macros "${SYRTOS_CCACHE}")
+      CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_PCH_EXTSUM=1 "${SYRTOS_CCACHE}")
 endif()
 
 add_compile_options(-Wall -Wextra)
