@@ -12,7 +12,7 @@ struct SheetOptions {
 
 /// Draws the data set: a row for each class, its name and count beside it, and its first samples.
 /// Small pictures are enlarged by a whole factor, large ones fitted; signals become line plots.
-/// Names may be in any script for which the machine has a font. Throws RunError.
+/// Names are UTF-8; what the one font that is used lacks becomes a box. Throws RunError.
 Picture contact_sheet(const Dataset& dataset, const SheetOptions& options = {});
 
 }  // namespace syrtos::data
