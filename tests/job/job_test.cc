@@ -29,7 +29,7 @@ class JobFiles : public TemporaryDirectory {
   }
   static Job resolved(JobRequest job) {
     if (job.data == "mnist") job.data = "random";
-    return resolve(std::move(job), cpu(false), "nowhere");
+    return resolve(job, cpu(false), "nowhere");
   }
 };
 

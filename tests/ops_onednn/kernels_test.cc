@@ -134,7 +134,7 @@ Case concat_case(std::string name, int axis, Shape a, Shape b) {
           }};
 }
 
-Case reduce_case(std::string name, bool mean, std::vector<int> axes) {
+Case reduce_case(std::string name, bool mean, const std::vector<int>& axes) {
   return {std::move(name), [=](Context& c) {
             ops::Reduce reduce;
             reduce.mean = mean;

@@ -69,7 +69,7 @@ Source source_of(const std::vector<T>& values) {
   return {values.data(), values.size() * sizeof(T)};
 }
 template <typename T>
-Target target_of(std::vector<T>& values, Landing landing = Landing::store) {
+Target target_of(std::vector<T>& values, Landing landing = Landing::kStore) {
   return {values.data(), values.size() * sizeof(T), landing};
 }
 
@@ -150,13 +150,13 @@ inline Task<> land_in_every_way(World& world) {
     co_await world.send(1, test_tag(2), source_of(half));
   } else {
     std::vector<float> sum(1001, 0.5F);
-    co_await world.recv(0, test_tag(0), target_of(sum, Landing::add));
+    co_await world.recv(0, test_tag(0), target_of(sum, Landing::kAdd));
     std::vector<float> expected = ramp(1001, 1.5F);
     EXPECT_EQ(sum, expected);
-    co_await world.recv(0, test_tag(1), {sum.data(), 2 * sum.size(), Landing::widen_add});
+    co_await world.recv(0, test_tag(1), {sum.data(), 2 * sum.size(), Landing::kWidenAdd});
     expected = ramp(1001, 3.5F);
     EXPECT_EQ(sum, expected);
-    co_await world.recv(0, test_tag(2), {sum.data(), 2 * sum.size(), Landing::widen});
+    co_await world.recv(0, test_tag(2), {sum.data(), 2 * sum.size(), Landing::kWiden});
     EXPECT_EQ(sum, std::vector<float>(1001, 2.0F));
   }
 }

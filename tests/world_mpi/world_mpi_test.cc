@@ -138,9 +138,9 @@ Task<> land_large(World& world) {
     co_await world.send(1, test_tag(1), source_of(half));
   } else {
     std::vector<float> sum(kLarge, 1);
-    co_await world.recv(0, test_tag(0), target_of(sum, Landing::add));
+    co_await world.recv(0, test_tag(0), target_of(sum, Landing::kAdd));
     EXPECT_EQ(sum, ramp(kLarge, 2));
-    const Target target{sum.data(), 2 * sum.size(), Landing::widen_add};
+    const Target target{sum.data(), 2 * sum.size(), Landing::kWidenAdd};
     co_await world.recv(0, test_tag(1), target);
     EXPECT_EQ(sum, ramp(kLarge, 4));
   }
@@ -165,7 +165,7 @@ Task<> cancel_receptions(World& world) {
       co_await send_values(world, 1, test_tag(3), ramp(100'000, 5));
     } else {
       {
-        const Landing landing = round % 2 == 0 ? Landing::store : Landing::add;
+        const Landing landing = round % 2 == 0 ? Landing::kStore : Landing::kAdd;
         const Started receiving(world, receive_large(world, 0, landing));
         co_await world.sleep(0.0002 * round);
       }
@@ -214,7 +214,7 @@ TEST(MpiWorld, ASendCanBeCancelledAtAnyMoment) { run_well(2, cancel_sends); }
 
 Task<> say_why(World& world) {
   if (world.rank() == 1) fail_run("on purpose");
-  co_await receive_large(world, 1, Landing::store);
+  co_await receive_large(world, 1, Landing::kStore);
 }
 
 TEST(MpiWorld, TheOthersLearnWhyARankFailed) {

@@ -33,6 +33,7 @@ struct Floats {
 
 /// Numbers of any kind; null data where the world carries sizes only.
 struct Values {
+  // NOLINTNEXTLINE(google-explicit-constructor): floats are numbers.
   Values(const Floats& floats) : data(floats.data), count(floats.count) {}
   Values(float* the_data, size_t the_count) : data(the_data), count(the_count) {}
   Values(void* the_data, size_t the_count, Element the_element)

@@ -48,7 +48,7 @@ size_t copied_by(const Rounds& rounds, const Cargo& cargo) {
 
 world::Landing landing_of(const Cargo& cargo, Transfer::Kind kind) {
   if (kind == Transfer::Kind::receive) {
-    return cargo.as_bf16 ? world::Landing::widen : world::Landing::store;
+    return cargo.as_bf16 ? world::Landing::kWiden : world::Landing::kStore;
   }
   world::Landing landing = cargo.reduce;
   if (cargo.as_bf16) landing.arrives = world::Element::bf16;

@@ -12,9 +12,9 @@ namespace syrtos::collective {
 /// The memory of the elements and how they travel. Without data, sizes alone do.
 struct Cargo {
   void* data = nullptr;
-  size_t element_bytes = 1;                     ///< in memory
-  bool as_bf16 = false;                         ///< f32 that travel as bf16
-  world::Landing reduce = world::Landing::add;  ///< what becomes of what is reduced
+  size_t element_bytes = 1;                      ///< in memory
+  bool as_bf16 = false;                          ///< f32 that travel as bf16
+  world::Landing reduce = world::Landing::kAdd;  ///< what becomes of what is reduced
   world::Tag tag;
   int priority = 0;
 

@@ -27,25 +27,25 @@ struct Landing {
   /// The bytes are stored as they are.
   bool copies() const { return !reduces && arrives == kept; }
 
-  static const Landing store;
-  static const Landing add;        ///< f32, added to the f32 that are there
-  static const Landing widen;      ///< bf16, stored as f32
-  static const Landing widen_add;  ///< bf16, added to the f32 that are there
+  static const Landing kStore;
+  static const Landing kAdd;       ///< f32, added to the f32 that are there
+  static const Landing kWiden;     ///< bf16, stored as f32
+  static const Landing kWidenAdd;  ///< bf16, added to the f32 that are there
   static constexpr Landing reduce(Element element, Reduction reduction) {
     return {true, reduction, element, element};
   }
 };
 
-inline constexpr Landing Landing::store{};
-inline constexpr Landing Landing::add{true};
-inline constexpr Landing Landing::widen{false, Reduction::sum, Element::bf16, Element::f32};
-inline constexpr Landing Landing::widen_add{true, Reduction::sum, Element::bf16, Element::f32};
+inline constexpr Landing Landing::kStore{};
+inline constexpr Landing Landing::kAdd{true};
+inline constexpr Landing Landing::kWiden{false, Reduction::sum, Element::bf16, Element::f32};
+inline constexpr Landing Landing::kWidenAdd{true, Reduction::sum, Element::bf16, Element::f32};
 
 /// Where a message goes: `bytes` is its size on the wire.
 struct Target {
   void* data = nullptr;
   size_t bytes = 0;
-  Landing landing = Landing::store;
+  Landing landing = Landing::kStore;
 };
 
 /// Parts of a message that is landed piece by piece begin and end at multiples of this.

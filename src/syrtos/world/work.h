@@ -16,6 +16,7 @@ class Work {
   Work() = default;
   template <typename Callable>
   requires(!std::is_same_v<std::remove_cvref_t<Callable>, Work> &&
+           // NOLINTNEXTLINE(google-explicit-constructor, bugprone-forwarding-reference-overload)
            std::is_invocable_v<std::remove_cvref_t<Callable>&>) Work(Callable&& callable) {
     using Kept = std::remove_cvref_t<Callable>;
     static_assert(sizeof(Kept) <= kMostBytes && alignof(Kept) <= alignof(std::max_align_t),
@@ -25,7 +26,7 @@ class Work {
     move_ = [](void* from, void* to) {
       auto& kept = *static_cast<Kept*>(from);
       if (to != nullptr) new (to) Kept(std::move(kept));
-      kept.~Kept();
+      kept.~Kept();  // NOLINT(bugprone-use-after-move): what is left of it
     };
   }
   Work(Work&& other) noexcept

@@ -67,7 +67,7 @@ class Operation : public Waiter, public Timer {
 
  protected:
   explicit Operation(World& world) : world_(world) {}
-  virtual ~Operation() = default;
+  ~Operation() = default;
   virtual void start() = 0;
   World& world() const { return world_; }
 
@@ -93,7 +93,7 @@ class Message final : public Operation {
  public:
   enum class Direction { send, recv };
 
-  ~Message() override;
+  ~Message();
   void expire() override;
   void await_resume() const;
 
@@ -145,7 +145,7 @@ enum class Where { pool, here };
 
 class Compute final : public Operation {
  public:
-  ~Compute() override;
+  ~Compute();
   void expire() override {}
 
   const double seconds;  ///< it takes in a simulated world
@@ -165,7 +165,7 @@ class Compute final : public Operation {
 /// A reduction over all ranks that the world has a way of its own for, such as MPI's.
 class AllReduce final : public Operation {
  public:
-  ~AllReduce() override;
+  ~AllReduce();
   void expire() override;
 
   void* const values;  ///< each rank's, and then what all of them come to

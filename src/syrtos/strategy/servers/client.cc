@@ -72,7 +72,7 @@ Task<> ServerClient::pull(int id, uint32_t round, bool exact) {
   const Floats to = part(arena, talk.piece.first, talk.piece.count);
   const bool packed = options_.wire.halves() && !exact;
   const Target target{to.data, to.count * (packed ? 2 : sizeof(float)),
-                      packed ? Landing::widen : Landing::store};
+                      packed ? Landing::kWiden : Landing::kStore};
   co_await world_.recv(server_of(talk), pull_tag(id, round), target);
 }
 

@@ -62,10 +62,10 @@ Task<> ServerTransfers::receive_gradient(Rank worker, const ServedPiece& piece, 
     add_sparse(words, wire_.threshold, {to, count});
   } else if (wire_.halves()) {
     co_await world_.recv(worker, tag,
-                         Target{to, count * 2, add ? Landing::widen_add : Landing::widen});
+                         Target{to, count * 2, add ? Landing::kWidenAdd : Landing::kWiden});
   } else {
     co_await world_.recv(worker, tag,
-                         Target{to, piece.bytes(), add ? Landing::add : Landing::store});
+                         Target{to, piece.bytes(), add ? Landing::kAdd : Landing::kStore});
   }
 }
 
