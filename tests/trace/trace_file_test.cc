@@ -40,7 +40,7 @@ std::vector<std::string> texts_of(const RankEvents& rank, size_t track) {
   return texts;
 }
 
-/// What tests/trace/check_trace says of a file.
+/// What Perfetto shows of a file (tests/readers/check_trace).
 std::string checked(const std::filesystem::path& file) {
   const std::string command = fmt::format("'{}' '{}' 2>&1", SYRTOS_CHECK_TRACE, file.string());
   FILE* pipe = popen(command.c_str(), "r");
@@ -96,7 +96,7 @@ TEST_F(TraceFiles, have_exactly_these_lines) {
 ]}
 )");
   EXPECT_EQ(checked(directory_ / "lines.json"),
-            "2 processes, 2 threads, 3 X, 1 i, 1 C, 1 s, 1 f, 1 arrows\n");
+            "2 processes, 2 threads, 3 spans, 1 instants, 1 counters, 1 arrows\n");
 }
 
 TEST_F(TraceFiles, read_back_are_the_same_events_on_the_reference_clock) {

@@ -144,9 +144,9 @@ void EpochEnd::check(const EpochMetrics& metrics) const {
 /// checkpoint is forgotten when it goes on, and resuming makes up for a best one.
 void EpochEnd::keep(const EpochMetrics& metrics) {
   run::append(*state_.directory, metrics);
+  board_->epoch(metrics);
   state_.save();
   if (metrics.best) state_.directory->keep_as_best();
-  board_->epoch(metrics);
 }
 
 }  // namespace syrtos::train
