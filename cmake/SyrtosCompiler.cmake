@@ -36,6 +36,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   set(SYRTOS_ISA_FLAGS_avx2 -march=x86-64-v3)
   set(SYRTOS_ISA_FLAGS_avx512 -march=x86-64-v4 -mprefer-vector-width=512)
   set(SYRTOS_ISA_FLAGS_avx512_bf16 ${SYRTOS_ISA_FLAGS_avx512} -mavx512bf16 -mavx512vnni)
+  # Files *.amx.cc are compiled once, with these. GCC 12 warns of what its own intrinsics leave open.
+  set(SYRTOS_AMX_FLAGS ${SYRTOS_ISA_FLAGS_avx512_bf16} -mamx-tile -mamx-bf16
+      -Wno-maybe-uninitialized -Wno-uninitialized)
 else()
   set(SYRTOS_ISAS generic)
   set(SYRTOS_ISA_FLAGS_generic)

@@ -4,7 +4,7 @@
 #
 # Makes the target syrtos_<name> (alias syrtos::<name>) of every *.cc below the
 # folder; *.isa.cc files are compiled once per instruction set with SYRTOS_ISA
-# defined. MAIN makes an executable of the folder's main.cc. Where the package that
+# defined, *.amx.cc files once for CPUs with AMX. MAIN makes an executable of the folder's main.cc. Where the package that
 # it NEEDS was not found, its *.absent.cc take the place of all other sources.
 #
 # What may be included is enforced twice. A target shows only its own folder,
@@ -42,7 +42,9 @@ function(syrtos_folder name)
   endif()
   set(isa_sources ${sources})
   list(FILTER isa_sources INCLUDE REGEX "\\.isa\\.cc$")
-  list(FILTER sources EXCLUDE REGEX "\\.isa\\.cc$")
+  set(amx_sources ${sources})
+  list(FILTER amx_sources INCLUDE REGEX "\\.amx\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "\\.(isa|amx)\\.cc$")
   if(arg_MAIN)
     list(REMOVE_ITEM sources "${dir}/main.cc")
   endif()
@@ -90,6 +92,15 @@ function(syrtos_folder name)
       target_sources(${target} PRIVATE $<TARGET_OBJECTS:${variant}>)
       add_dependencies(${variant} ${target}_includes)
     endforeach()
+  endif()
+
+  if(amx_sources AND SYRTOS_AMX_FLAGS)
+    add_library(${target}_amx OBJECT ${amx_sources})
+    target_include_directories(${target}_amx PRIVATE "${include_dir}")
+    target_link_libraries(${target}_amx PRIVATE ${libraries} ${arg_PRIVATE})
+    target_compile_options(${target}_amx PRIVATE ${SYRTOS_ISA_COMMON_FLAGS} ${SYRTOS_AMX_FLAGS})
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_amx>)
+    add_dependencies(${target}_amx ${target}_includes)
   endif()
 
   if(arg_MAIN AND EXISTS "${dir}/main.cc")

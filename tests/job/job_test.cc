@@ -179,7 +179,9 @@ TEST_F(JobFiles, PrecisionDependsOnTheCpu) {
   EXPECT_EQ(choose_precision("auto", cpu(false)).dtype, DType::f32);
   CpuInfo hidden = cpu(true);
   hidden.has_hidden_amx = true;
-  EXPECT_EQ(choose_precision("auto", hidden).dtype, DType::f32) << "bf16 is slower there";
+  EXPECT_EQ(choose_precision("auto", hidden).dtype, DType::f32) << "bf16 is slower without AMX";
+  hidden.has_amx_bf16 = true;
+  EXPECT_EQ(choose_precision("auto", hidden).dtype, DType::bf16) << "our kernels use it";
   EXPECT_EQ(choose_precision("bf16", hidden).dtype, DType::bf16);
   EXPECT_EQ(choose_precision("f32", cpu(true)).dtype, DType::f32);
   EXPECT_THAT(refusal([] { choose_precision("bf16", cpu(false)); }), HasSubstr("f32 or auto"));

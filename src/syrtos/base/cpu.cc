@@ -12,6 +12,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "syrtos/base/amx.h"
+
 namespace syrtos {
 
 const char* to_string(Isa isa) {
@@ -116,12 +118,9 @@ CpuInfo cpu_info() {
   const auto has = [&](const char* name) {
     return std::find(info.features.begin(), info.features.end(), name) != info.features.end();
   };
-  if (has("amx_tile") && !tiles_are_described()) {
-    info.has_hidden_amx = true;
-    std::erase_if(info.features, [](const std::string& name) { return name.starts_with("amx_"); });
-  }
+  info.has_hidden_amx = has("amx_tile") && !tiles_are_described();
   info.has_avx512_bf16 = has("avx512_bf16");
-  info.has_amx_bf16 = has("amx_bf16");
+  info.has_amx_bf16 = has("amx_bf16") && grant_amx();
   return info;
 }
 

@@ -19,8 +19,10 @@ struct CpuInfo {
   int64_t memory_bytes = 0;           ///< memory this process may use
   std::vector<std::string> features;  ///< of avx2, avx512f, avx512_bf16, amx_bf16 ...
   bool has_avx512_bf16 = false;
-  bool has_amx_bf16 = false;    ///< and its tiles can be used
-  bool has_hidden_amx = false;  ///< the CPU has AMX, but the machine hides its tiles
+  bool has_amx_bf16 = false;  ///< and its tiles may be used
+  /// The CPU has AMX, but a virtual machine hides how its tiles are made: kernels that are
+  /// generated at run time, as oneDNN's, must go without.
+  bool has_hidden_amx = false;
 };
 
 CpuInfo cpu_info();

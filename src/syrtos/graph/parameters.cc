@@ -33,7 +33,8 @@ void Parameters::lay_out(std::vector<ParameterSlot> slots, std::vector<StateSlot
   states_ = std::move(states);
   bool any_bf16 = false;
   // Each slot starts on a cache line, so that threads that share the sweep never share one.
-  constexpr size_t kLine = Buffer::kAlignment / sizeof(float);
+  // Lines of the rounded copies too: tiles that straddle two lines take three times as long.
+  constexpr size_t kLine = Buffer::kAlignment / sizeof(BFloat16);
   for (ParameterSlot& slot : slots_) {
     slot.offset = elements_;
     slot.elements = slot.layout.bytes({DType::f32, slot.type.shape}) / sizeof(float);

@@ -14,7 +14,7 @@ struct Precision {
   std::string reason;
 };
 
-/// auto: bf16 where the CPU computes it in hardware and nothing hides it, else f32. Throws
+/// auto: bf16 where the CPU computes it in hardware and faster than f32, else f32. Throws
 /// RequestError for an unknown name and for bf16 on a CPU without it.
 Precision choose_precision(std::string_view name, const CpuInfo& cpu);
 

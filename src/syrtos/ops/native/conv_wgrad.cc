@@ -226,7 +226,8 @@ bool conv_wgrad_supported(const ConvWgrad& p) {
 // oneDNN's hardly scales.
 bool conv_wgrad_should_use(const ConvWgrad& p) {
   if (best_isa() < Isa::avx512 || !conv_wgrad_supported(p)) return false;
-  static const bool amx = cpu_info().has_amx_bf16;  // then oneDNN's bf16 is out of reach
+  static const CpuInfo cpu = cpu_info();
+  const bool amx = cpu.has_amx_bf16 && !cpu.has_hidden_amx;  // oneDNN's bf16 is out of reach
   if ((p.bf16 && amx) || p.out_c <= 16) return false;
   if (p.in_c < 8) return p.bf16 && p.kernel_w > 1 && thread_count() > 1;
   const double taps = double{1} * p.kernel_h * p.kernel_w;

@@ -8,6 +8,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/ops/onednn/blocked_layout.h"
+#include "syrtos/ops/onednn/conv_amx.h"
 #include "syrtos/ops/onednn/conv_native.h"
 #include "syrtos/ops/onednn/makers.h"
 
@@ -118,6 +119,11 @@ KernelPlan make_conv(const std::shared_ptr<Engine>& engine, const KernelRequest&
   const auto& conv = dynamic_cast<const Conv&>(request.op);
   const TensorType& weights = request.inputs[1];
   const memory::dims dims = weight_dims(weights.shape, conv.groups);
+  KernelPlan plan;
+  plan.input_layouts = {Layout::channels_last(), request.input_layouts[1], Layout::plain()};
+  plan.input_layouts.resize(request.inputs.size());
+  plan.output_layouts = {Layout::channels_last()};
+  if (plan_amx_forward(conv, request, plan)) return plan;
   try {
     auto desc = describe_forward(*engine, conv, request, any_weights(dims, weights.dtype));
     const Layout& given = request.input_layouts[1];
@@ -138,10 +144,7 @@ KernelPlan make_conv(const std::shared_ptr<Engine>& engine, const KernelRequest&
         {DNNL_ARG_WEIGHTS, desc.weights_desc(), Source::input, 1},
         {DNNL_ARG_DST, desc.dst_desc(), Source::output, 0}};
     if (conv.bias) arguments.push_back({DNNL_ARG_BIAS, desc.bias_desc(), Source::input, 2});
-    KernelPlan plan;
-    plan.input_layouts = {Layout::channels_last(), blocked(desc.weights_desc()), Layout::plain()};
-    plan.input_layouts.resize(request.inputs.size());
-    plan.output_layouts = {Layout::channels_last()};
+    plan.input_layouts[1] = blocked(desc.weights_desc());
     if (plan_native_forward(conv, request, plan.input_layouts[1], plan)) return plan;
     plan.scratch_bytes = desc.scratchpad_desc().get_size();
     plan.kernel = make_primitive_kernel<Forward>(engine, desc, std::move(arguments));
@@ -158,6 +161,7 @@ KernelPlan make_conv_backward_data(const std::shared_ptr<Engine>& engine,
   KernelPlan plan;
   plan.input_layouts = {Layout::channels_last(), request.input_layouts[1]};
   plan.output_layouts = {Layout::channels_last()};
+  if (plan_amx_backward_data(conv, request, plan)) return plan;
   if (plan_native_backward_data(conv, request, request.input_layouts[1], plan)) return plan;
   const TensorType& weights = request.inputs[1];
   const memory::desc any = any_weights(weight_dims(weights.shape, conv.groups), weights.dtype);
@@ -190,6 +194,7 @@ KernelPlan make_conv_backward_weights(const std::shared_ptr<Engine>& engine,
   plan.output_layouts = {request.output_layouts[0], Layout::plain()};
   plan.output_layouts.resize(request.outputs.size());
 
+  if (plan_amx_backward_weights(conv, request, plan)) return plan;
   if (plan_native_backward_weights(conv, request, request.output_layouts[0], plan)) return plan;
 
   const TensorType& src = request.inputs[0];
