@@ -195,7 +195,7 @@ std::vector<Case> cases() {
 class AmxConvolutions : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
-    if (!amx_usable()) GTEST_SKIP() << "this CPU has no AMX with bf16";
+    if (!amx_usable()) GTEST_SKIP() << "no AMX with bf16";
   }
 };
 
