@@ -76,7 +76,7 @@ nlohmann::json Control::hear() {
     read_.append(buffer.data(), static_cast<size_t>(got));
   }
   const size_t end = read_.find('\n');
-  const auto line = nlohmann::json::parse(read_.substr(0, end));
+  auto line = nlohmann::json::parse(read_.substr(0, end));
   read_.erase(0, end + 1);
   return line;
 }

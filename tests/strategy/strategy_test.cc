@@ -154,6 +154,10 @@ struct Case {
   int permits;
 };
 
+void PrintTo(const Case& tested, std::ostream* out) {
+  *out << tested.workers << " " << tested.exchange << " " << tested.update << " " << tested.permits;
+}
+
 class Synchronous : public testing::TestWithParam<Case> {};
 
 TEST_P(Synchronous, IsTheSameAsTrainingAlone) {

@@ -18,6 +18,10 @@ struct Mode {
   const char* sync;
 };
 
+void PrintTo(const Mode& tested, std::ostream* out) {
+  *out << tested.workers << " " << tested.exchange << " " << tested.sync;
+}
+
 class Accounts : public Distributed, public testing::WithParamInterface<Mode> {};
 
 TEST_P(Accounts, AddUpToTheTimeOfEachStep) {

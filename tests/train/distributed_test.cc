@@ -14,6 +14,10 @@ struct Way {
   const char* sync;
 };
 
+void PrintTo(const Way& tested, std::ostream* out) {
+  *out << tested.workers << " " << tested.exchange << " " << tested.sync;
+}
+
 class Split : public Distributed, public testing::WithParamInterface<Way> {};
 
 TEST_P(Split, IsTheSameAsTrainingAlone) {

@@ -39,7 +39,7 @@ std::string trace_text(const std::string& text) {
 }
 
 std::string chosen_launcher(const TrainOptions& options) {
-  const std::string name = !options.launcher.empty() ? options.launcher
+  std::string name = !options.launcher.empty() ? options.launcher
                            : options.hosts.empty()   ? "local"
                                                      : "ssh";
   if (name != "local" && name != "ssh" && name != "mpi") {
