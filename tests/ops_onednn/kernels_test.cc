@@ -185,6 +185,15 @@ std::vector<Case> cases() {
       matmul_case("matmul_ta", true, false),
       matmul_case("matmul_tb", false, true),
       matmul_case("matmul_ta_tb", true, true),
+      {"dense_large",
+       [](Context& c) {
+         ops::MatMul matmul;
+         matmul.transpose_b = true;
+         const ValueId y =
+             c.add(matmul, {c.parameter("src", {19, 160}), c.weights("w", {130, 160})});
+         const ValueId z = c.add(ops::BiasAdd(), {y, c.f32_parameter("bias", {130})});
+         return c.add(ops::Activation(ActivationKind::relu), {z});
+       }},
       {"dense_bias_relu",
        [](Context& c) {
          ops::MatMul matmul;

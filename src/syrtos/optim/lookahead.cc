@@ -48,7 +48,7 @@ void Lookahead::update(std::span<float> fast, std::span<BFloat16> working, doubl
                    const int64_t n = std::min(kBlock, end - at);
                    kernels.look_ahead(fast.data() + at, slow_weights + at, part, n);
                    if (working.empty()) continue;
-                   kernels.round(fast.data() + at, &working[static_cast<size_t>(at)].bits, n);
+                   kernels.round(fast.data() + at, &working[static_cast<size_t>(at)].bits, n, false);
                  }
                });
 }

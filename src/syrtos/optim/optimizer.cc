@@ -37,6 +37,8 @@ const MethodInfo& info(Method method) { return methods()[static_cast<size_t>(met
 
 // Small enough for the first cache, so that rounding finds the weights there.
 constexpr int64_t kBlock = 2048;
+// Elements from which on the arenas do not stay in a core's caches until the next pass.
+constexpr int64_t kStreamFrom = int64_t{1} << 20;
 // Below this a second thread costs more than it brings.
 constexpr int64_t kSerialBelow = 32768;
 
@@ -184,6 +186,7 @@ void Optimizer::update_elements(std::span<float> weights, std::span<const float>
   const bool decoupled = options_.method == Method::adamw;
   const auto offset = static_cast<int64_t>(first);
 
+  const bool stream = static_cast<int64_t>(gradients.size()) >= kStreamFrom;
   const auto sweep_range = [&](const Segment& segment, int64_t begin, int64_t end) {
     Sweep sweep = common;
     const double decay = hyper.weight_decay * segment.decay;
@@ -200,7 +203,9 @@ void Optimizer::update_elements(std::span<float> weights, std::span<const float>
       if (!slots_.empty()) sweep.slot0 = slots_[0].span().data() + at;
       if (slots_.size() > 1) sweep.slot1 = slots_[1].span().data() + at;
       kernel(sweep);
-      if (!working.empty()) round(sweep.weights, &working[static_cast<size_t>(at)].bits, sweep.n);
+      if (!working.empty()) {
+        round(sweep.weights, &working[static_cast<size_t>(at)].bits, sweep.n, stream);
+      }
     }
   };
 

@@ -32,8 +32,9 @@ struct SweepKernels {
   void (*adadelta)(const Sweep& sweep);
   /// slow += part * (fast - slow);  fast = slow
   void (*look_ahead)(float* fast, float* slow, float part, int64_t n);
-  /// Rounds n floats to bf16.
-  void (*round)(const float* from, uint16_t* to, int64_t n);
+  /// Rounds n floats to bf16. With `stream` it bypasses the cache where it can, which saves reading
+  /// what is overwritten.
+  void (*round)(const float* from, uint16_t* to, int64_t n, bool stream);
   /// Sum of squares in double precision, in an order that depends on n alone.
   double (*sum_of_squares)(const float* values, int64_t n);
 };

@@ -116,15 +116,22 @@ void look_ahead(float* __restrict fast, float* __restrict slow, float part, int6
   return static_cast<uint16_t>((bits & 0x7fffffffU) > 0x7f800000U ? quiet : rounded);
 }
 
-void round(const float* __restrict from, uint16_t* __restrict to, int64_t n) {
+void round(const float* __restrict from, uint16_t* __restrict to, int64_t n,
+           [[maybe_unused]] bool stream) {
   int64_t i = 0;
 #if defined(__AVX512BF16__)
   // The same but for subnormals, which this instruction makes zero.
+  const bool streams = stream && reinterpret_cast<uintptr_t>(to) % 64 == 0;
   for (; i + 32 <= n; i += 32) {
     const __m512bh pair =
         _mm512_cvtne2ps_pbh(_mm512_loadu_ps(from + i + 16), _mm512_loadu_ps(from + i));
-    _mm512_storeu_si512(to + i, reinterpret_cast<__m512i>(pair));
+    if (streams) {
+      _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i), reinterpret_cast<__m512i>(pair));
+    } else {
+      _mm512_storeu_si512(to + i, reinterpret_cast<__m512i>(pair));
+    }
   }
+  if (streams) _mm_sfence();
   for (; i < n; i += 16) {
     const int64_t left = n - i;
     const auto mask = static_cast<__mmask16>(left >= 16 ? 0xffff : (1 << left) - 1);

@@ -1,16 +1,74 @@
 #include "syrtos/ops/matmul.h"
 
+#include "syrtos/ops/native/amx/dense.h"
 #include "syrtos/ops/onednn/makers.h"
+#include "syrtos/ops/onednn/native_kernel.h"
 
 namespace syrtos::ops::onednn {
 
 using dnnl::memory;
 using Source = PrimitiveKernel::Source;
 
+namespace {
+
+template <typename Function>
+void use(KernelPlan& plan, size_t scratch_bytes, Function function) {
+  plan.scratch_bytes = scratch_bytes;
+  plan.kernel = std::make_unique<FunctionKernel<Function>>(std::move(function), "native:amx");
+}
+
+/// Our kernels for the three products of a dense layer, where the CPU has AMX; false elsewhere.
+bool plan_amx(const MatMul& op, const KernelRequest& request, KernelPlan& plan) {
+  if (request.inputs[0].dtype != DType::bf16 || request.inputs[1].dtype != DType::bf16) {
+    return false;
+  }
+  const Shape& a = request.inputs[0].shape;
+  const Shape& b = request.inputs[1].shape;
+  const bool f32 = request.outputs[0].dtype == DType::f32;
+  const bool forward = !op.transpose_a && op.transpose_b;
+  const bool backward_data = !op.transpose_a && !op.transpose_b && !op.bias && !op.relu && !f32;
+  const bool backward_weights = op.transpose_a && !op.transpose_b && !op.bias && !op.relu && f32;
+  if (!forward && !backward_data && !backward_weights) return false;
+  native::AmxDense problem;
+  problem.batch = static_cast<int>(a[0]);
+  problem.in = static_cast<int>(b[1]);
+  problem.out = static_cast<int>(forward ? b[0] : a[1]);
+  if (!native::amx_dense_should_use(problem)) return false;
+  if (forward) {
+    const bool bias = op.bias;
+    const bool relu = op.relu;
+    use(plan, native::amx_dense_forward_scratch_bytes(problem),
+        [=](const Operands& x, const Step& /*step*/) {
+          native::amx_dense_forward(problem, x.in<uint16_t>(0), x.in<uint16_t>(1),
+                                    bias ? x.in<float>(2) : nullptr, relu, x.out<uint16_t>(0),
+                                    f32 ? x.out<float>(0) : nullptr, x.scratch);
+        });
+  } else if (backward_data) {
+    use(plan, native::amx_dense_backward_data_scratch_bytes(problem),
+        [=](const Operands& x, const Step& /*step*/) {
+          native::amx_dense_backward_data(problem, x.in<uint16_t>(0), x.in<uint16_t>(1),
+                                          x.out<uint16_t>(0), x.scratch);
+        });
+  } else {
+    use(plan, native::amx_dense_backward_weights_scratch_bytes(problem),
+        [=](const Operands& x, const Step& /*step*/) {
+          native::amx_dense_backward_weights(problem, x.in<uint16_t>(1), x.in<uint16_t>(0),
+                                             x.out<float>(0), x.scratch);
+        });
+  }
+  return true;
+}
+
+}  // namespace
+
 // Everything is row-major here, the weights of dense layers too: with batches of tens of rows these
 // products are bound by reading or writing the weights once, which a blocked form does not change.
 KernelPlan make_matmul(const std::shared_ptr<Engine>& engine, const KernelRequest& request) {
   const auto& op = dynamic_cast<const MatMul&>(request.op);
+  KernelPlan plan;
+  plan.input_layouts.assign(request.inputs.size(), Layout::plain());
+  plan.output_layouts = {Layout::plain()};
+  if (plan_amx(op, request, plan)) return plan;
   const TensorType& dst = request.outputs[0];
   const int64_t rows = dst.shape[0];
   const int64_t columns = dst.shape[1];
@@ -32,9 +90,6 @@ KernelPlan make_matmul(const std::shared_ptr<Engine>& engine, const KernelReques
                                                      {DNNL_ARG_WEIGHTS, b, Source::input, 1},
                                                      {DNNL_ARG_DST, c, Source::output, 0}};
     if (op.bias) arguments.push_back({DNNL_ARG_BIAS, desc.bias_desc(), Source::input, 2});
-    KernelPlan plan;
-    plan.input_layouts.assign(request.inputs.size(), Layout::plain());
-    plan.output_layouts = {Layout::plain()};
     plan.scratch_bytes = desc.scratchpad_desc().get_size();
     plan.kernel = make_primitive_kernel<dnnl::matmul>(engine, desc, std::move(arguments));
     return plan;

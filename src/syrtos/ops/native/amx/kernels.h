@@ -64,6 +64,36 @@ struct TileSums {
 };
 void tile_sums(const TileSums& p, TileState& state);
 
+/// Two tiles of sums, side by side, to rows of bf16: as Product does it, and to rows of f32 past
+/// the cache where they are aligned.
+void store_rounded(const float* left, const float* right, int rows, int columns, uint16_t* dst,
+                   int64_t pitch);
+void store_streaming(const float* left, const float* right, int rows, int columns, float* dst,
+                     int64_t pitch);
+
+/// Rows of weights times columns that are rows of src: dst[m][row] = relu?(bias[row] + sum over k
+/// of weights[row][k] * src[m][k]) for up to 16 rows and 4 tiles of m. Reads ahead of itself.
+struct DenseRows {
+  const char* weights;
+  int64_t weights_pitch;  ///< bytes
+  int rows;
+  const char* src;  ///< tiles [k / 32][m / 16] of B
+  int64_t src_k;    ///< bytes from one k to the next
+  int k_blocks;
+  int m;  ///< columns
+  const float* bias;
+  bool relu;
+  uint16_t* dst;      ///< one of the two: bf16
+  float* dst_f32;     ///< or f32
+  int64_t dst_pitch;  ///< elements from one m to the next
+};
+void dense_rows(const DenseRows& p, TileState& state);
+
+/// A tile of B whose columns are rows of bf16, and one of A of the same: [16 pairs of k][16
+/// rows][2] and [16 rows][32 k]. Missing rows (null) are zeros.
+void transpose_columns(const uint16_t* const* rows, int k, int count, char* tile);
+void copy_rows(const uint16_t* const* rows, int k, int count, char* tile);
+
 /// Tiles of B out of rows of bf16: pair p of rows is (first[p], second[p]), null for zeros. Column
 /// block c of pair p goes to dst + c * dst_columns + p * 64.
 void interleave_pairs(const uint16_t* const* first, const uint16_t* const* second, int pairs,

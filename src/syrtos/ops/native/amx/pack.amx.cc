@@ -1,6 +1,7 @@
 #include <immintrin.h>
 
 #include "syrtos/ops/native/amx/kernels.h"
+#include "syrtos/ops/native/amx/words.h"
 
 // Bringing operands into the order of tiles: pairs of rows side by side, and transposes of 16 x 16
 // words, where a word is such a pair.
@@ -23,33 +24,6 @@ __mmask32 first_lanes(int n) { return static_cast<__mmask32>(n >= 32 ? ~0U : (1U
 [[gnu::always_inline]] inline __m512i load_row(const uint16_t* row, int column, __mmask32 mask) {
   if (row == nullptr) return _mm512_setzero_si512();
   return _mm512_maskz_loadu_epi16(mask, row + column);
-}
-
-/// r[i] becomes the i-th column of the 16 x 16 words.
-[[gnu::always_inline]] inline void transpose_words(__m512i r[16]) {
-  __m512i t[16];
-  for (int i = 0; i < 16; i += 2) {
-    t[i] = _mm512_unpacklo_epi32(r[i], r[i + 1]);
-    t[i + 1] = _mm512_unpackhi_epi32(r[i], r[i + 1]);
-  }
-  for (int i = 0; i < 16; i += 4) {
-    r[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
-    r[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
-    r[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
-    r[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
-  }
-  for (int i = 0; i < 4; ++i) {
-    t[i] = _mm512_shuffle_i32x4(r[i], r[i + 4], 0x88);
-    t[i + 4] = _mm512_shuffle_i32x4(r[i], r[i + 4], 0xdd);
-    t[i + 8] = _mm512_shuffle_i32x4(r[i + 8], r[i + 12], 0x88);
-    t[i + 12] = _mm512_shuffle_i32x4(r[i + 8], r[i + 12], 0xdd);
-  }
-  for (int i = 0; i < 4; ++i) {
-    r[i] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0x88);
-    r[i + 4] = _mm512_shuffle_i32x4(t[i + 4], t[i + 12], 0x88);
-    r[i + 8] = _mm512_shuffle_i32x4(t[i], t[i + 8], 0xdd);
-    r[i + 12] = _mm512_shuffle_i32x4(t[i + 4], t[i + 12], 0xdd);
-  }
 }
 
 }  // namespace
@@ -96,6 +70,19 @@ void transpose_pairs(const uint16_t* const* first, const uint16_t* const* second
     for (int row = 0; row < 16; ++row) {
       _mm512_store_si512(at + dst_columns + row * 64, right[row]);
     }
+  }
+}
+
+void transpose_columns(const uint16_t* const* rows, int k, int count, char* tile) {
+  __m512i r[16];
+  for (int i = 0; i < 16; ++i) r[i] = load_row(rows[i], k, first_lanes(count));
+  transpose_words(r);
+  for (int i = 0; i < 16; ++i) _mm512_store_si512(tile + i * 64, r[i]);
+}
+
+void copy_rows(const uint16_t* const* rows, int k, int count, char* tile) {
+  for (int i = 0; i < 16; ++i) {
+    _mm512_store_si512(tile + i * 64, load_row(rows[i], k, first_lanes(count)));
   }
 }
 

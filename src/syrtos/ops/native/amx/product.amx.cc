@@ -1,6 +1,7 @@
 #include <immintrin.h>
 
 #include "syrtos/ops/native/amx/kernels.h"
+#include "syrtos/ops/native/amx/words.h"
 
 // Products of tiles. Tiles 0 to 3 hold sums, 4 and 5 of A, 6 and 7 of B. With two tiles of rows and
 // two of columns every tile that is loaded is used twice, and what a core's second cache delivers
@@ -135,10 +136,39 @@ void store(const Product& p, const float* left, const float* right, int column, 
   }
 }
 
+/// Sums [row][m] to rows m, with bias and ReLU.
+void store_columns(const DenseRows& p, float (*sums)[256]) {
+  const auto mask = static_cast<__mmask16>((1U << p.rows) - 1);
+  const __m512 bias = p.bias == nullptr ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(mask, p.bias);
+  for (int first = 0; first < p.m; first += 16) {
+    __m512i words[16];
+    for (int row = 0; row < 16; ++row) {
+      words[row] =
+          row < p.rows ? _mm512_load_si512(sums[first / 16] + row * 16) : _mm512_setzero_si512();
+    }
+    transpose_words(words);
+    const int count = p.m - first < 16 ? p.m - first : 16;
+    for (int i = 0; i < count; ++i) {
+      __m512 v = _mm512_add_ps(_mm512_castsi512_ps(words[i]), bias);
+      if (p.relu) v = _mm512_max_ps(_mm512_setzero_ps(), v);
+      const int64_t at = (first + i) * p.dst_pitch;
+      if (p.dst_f32 != nullptr) {
+        _mm512_mask_storeu_ps(p.dst_f32 + at, mask, v);
+      } else {
+        const __m256bh half = _mm512_cvtneps_pbh(v);
+        __m256i bits;
+        __builtin_memcpy(&bits, &half, sizeof bits);
+        _mm256_mask_storeu_epi16(p.dst + at, mask, bits);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void release_tiles(TileState& state) {
   if (state.rows[0] > 0) _tile_release();
+  _mm_sfence();  // what was streamed is seen by whoever waits for this thread
   state = {};
 }
 
@@ -173,6 +203,72 @@ void product(const Product& p, TileState& state) {
     _tile_stored(3, sums[3], 64);
     store(p, sums[2], sums[3], 32, p.rows[0], p.dst[0]);
   }
+}
+
+void store_rounded(const float* left, const float* right, int rows, int columns, uint16_t* dst,
+                   int64_t pitch) {
+  Product p{};
+  p.columns = columns;
+  p.dst_pitch = pitch;
+  store(p, left, right, 0, rows, dst);
+}
+
+void store_streaming(const float* left, const float* right, int rows, int columns, float* dst,
+                     int64_t pitch) {
+  if (columns == 32 && pitch % 16 == 0 && reinterpret_cast<uintptr_t>(dst) % 64 == 0) {
+    for (int row = 0; row < rows; ++row) {
+      _mm512_stream_ps(dst + row * pitch, _mm512_load_ps(left + row * 16));
+      _mm512_stream_ps(dst + row * pitch + 16, _mm512_load_ps(right + row * 16));
+    }
+    return;
+  }
+  const auto mask = static_cast<uint32_t>(columns == 32 ? ~0U : (1U << columns) - 1);
+  for (int row = 0; row < rows; ++row) {
+    _mm512_mask_storeu_ps(dst + row * pitch, static_cast<__mmask16>(mask),
+                          _mm512_load_ps(left + row * 16));
+    _mm512_mask_storeu_ps(dst + row * pitch + 16, static_cast<__mmask16>(mask >> 16),
+                          _mm512_load_ps(right + row * 16));
+  }
+}
+
+void dense_rows(const DenseRows& p, TileState& state) {
+  configure(state, p.rows, 0);
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  const int tiles = (p.m + 15) / 16;
+  constexpr int64_t kAhead = 16 * 64;  // bytes
+  const char* a = p.weights;
+  const char* b = p.src;
+  for (int k = 0; k < p.k_blocks; ++k) {
+    for (int row = 0; row < p.rows; ++row) {
+      _mm_prefetch(a + row * p.weights_pitch + kAhead, _MM_HINT_T0);
+    }
+    _tile_loadd(4, a, p.weights_pitch);
+    _tile_loadd(6, b, 64);
+    _tile_dpbf16ps(0, 4, 6);
+    if (tiles > 1) {
+      _tile_loadd(7, b + kTileBytes, 64);
+      _tile_dpbf16ps(1, 4, 7);
+    }
+    if (tiles > 2) {
+      _tile_loadd(6, b + 2 * kTileBytes, 64);
+      _tile_dpbf16ps(2, 4, 6);
+    }
+    if (tiles > 3) {
+      _tile_loadd(7, b + 3 * kTileBytes, 64);
+      _tile_dpbf16ps(3, 4, 7);
+    }
+    a += 64;
+    b += p.src_k;
+  }
+  alignas(64) float sums[4][256];
+  _tile_stored(0, sums[0], 64);
+  _tile_stored(1, sums[1], 64);
+  _tile_stored(2, sums[2], 64);
+  _tile_stored(3, sums[3], 64);
+  store_columns(p, sums);
 }
 
 void tile_sums(const TileSums& p, TileState& state) {
