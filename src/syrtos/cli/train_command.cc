@@ -40,8 +40,8 @@ std::string trace_text(const std::string& text) {
 
 std::string chosen_launcher(const TrainOptions& options) {
   std::string name = !options.launcher.empty() ? options.launcher
-                           : options.hosts.empty()   ? "local"
-                                                     : "ssh";
+                     : options.hosts.empty()   ? "local"
+                                               : "ssh";
   if (name != "local" && name != "ssh" && name != "mpi") {
     fail_request("--launcher: expected local, ssh or mpi, found '{}'", name);
   }
