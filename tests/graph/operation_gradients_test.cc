@@ -7,8 +7,10 @@
 #include "syrtos/ops/activation.h"
 #include "syrtos/ops/arithmetic.h"
 #include "syrtos/ops/bias.h"
+#include "syrtos/ops/binary.h"
 #include "syrtos/ops/cast.h"
 #include "syrtos/ops/gelu.h"
+#include "syrtos/ops/pointwise.h"
 #include "syrtos/ops/reshape.h"
 #include "syrtos/ops/softmax.h"
 #include "tests/support/gradient_check.h"
@@ -101,6 +103,51 @@ std::vector<GradientCase> pointwise_cases() {
   };
 }
 
+std::shared_ptr<ops::Pointwise> function(ops::PointwiseKind kind, float alpha = 0, float beta = 0) {
+  return std::make_shared<ops::Pointwise>(kind, alpha, beta);
+}
+
+std::vector<GradientCase> function_cases() {
+  using ops::PointwiseKind;
+  const Operand rows{{3, 4}};
+  const Operand positive{{3, 4}, Role::positive};
+  return {
+      {"Negative", function(PointwiseKind::negative), {rows}},
+      {"Absolute", function(PointwiseKind::absolute), {rows}},
+      {"SquareRoot", function(PointwiseKind::square_root), {positive}},
+      {"Exponential", function(PointwiseKind::exponential), {rows}},
+      {"Logarithm", function(PointwiseKind::logarithm), {positive}},
+      {"Erf", function(PointwiseKind::erf), {rows}},
+      {"Reciprocal", function(PointwiseKind::reciprocal), {positive}},
+      {"LeakyRelu", function(PointwiseKind::leaky_relu, 0.2F), {rows}},
+      {"Elu", function(PointwiseKind::elu, 1.3F), {rows}},
+      {"Softplus", function(PointwiseKind::softplus), {rows}},
+      {"HardSigmoid", function(PointwiseKind::hard_sigmoid, 0.9F, 0.45F), {rows}},
+      {"HardSwish", function(PointwiseKind::hard_swish), {rows}},
+      {"Clip", function(PointwiseKind::clip, -0.52F, 0.77F), {rows}},
+      {"ExactGelu", function(PointwiseKind::exact_gelu), {rows}},
+      {"Silu", function(PointwiseKind::silu), {rows}},
+  };
+}
+
+std::shared_ptr<ops::Binary> of_two(ops::BinaryKind kind) {
+  return std::make_shared<ops::Binary>(kind);
+}
+
+std::vector<GradientCase> binary_cases() {
+  using ops::BinaryKind;
+  const Operand image{{2, 3, 2, 2}};
+  return {
+      {"AddOfChannels", of_two(BinaryKind::add), {image, {{3, 1, 1}}}},
+      {"SubtractBothRepeated", of_two(BinaryKind::subtract), {{{2, 1, 3}}, {{1, 4, 1}}}},
+      {"MultiplyOfRank1", of_two(BinaryKind::multiply), {{{2}}, image}},
+      {"Divide", of_two(BinaryKind::divide), {image, {{2, 3, 1, 1}, Role::positive}}},
+      {"Power", of_two(BinaryKind::power), {{{2, 3}, Role::positive}, {{3}, Role::positive}}},
+      {"Minimum", of_two(BinaryKind::minimum), {{{3, 5}}, {{5}}}},
+      {"Maximum", of_two(BinaryKind::maximum), {{{3, 5}}, {{3, 1}}}},
+  };
+}
+
 std::vector<GradientCase> moving_cases() {
   return {
       {"ConcatOfChannels", concat(1), {{{2, 1, 2, 2}}, {{2, 3, 2, 2}}, {{2, 2, 2, 2}}}},
@@ -132,8 +179,8 @@ std::vector<GradientCase> loss_cases() {
 
 std::vector<GradientCase> all_cases() {
   std::vector<GradientCase> all;
-  for (const auto& part :
-       {linear_cases(), image_cases(), pointwise_cases(), moving_cases(), loss_cases()}) {
+  for (const auto& part : {linear_cases(), image_cases(), pointwise_cases(), function_cases(),
+                           binary_cases(), moving_cases(), loss_cases()}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;
@@ -163,7 +210,18 @@ TEST(OperationGradients, AreCheckedForEveryForwardOperation) {
                            "reshape",       "reduce_sum",
                            "reduce_mean",   "broadcast",
                            "cross_entropy", "half_squared_error",
-                           "l2_penalty",    "gelu"}) {
+                           "l2_penalty",    "gelu",
+                           "negative",      "absolute",
+                           "square_root",   "exponential",
+                           "logarithm",     "erf",
+                           "reciprocal",    "leaky_relu",
+                           "elu",           "softplus",
+                           "hard_sigmoid",  "hard_swish",
+                           "clip",          "exact_gelu",
+                           "silu",          "broadcast_add",
+                           "subtract",      "broadcast_multiply",
+                           "divide",        "power",
+                           "minimum",       "maximum"}) {
     EXPECT_TRUE(checked.contains(name)) << name << " has no gradient check";
   }
 }

@@ -10,6 +10,7 @@
 #include "syrtos/ops/arithmetic.h"
 #include "syrtos/ops/batch_norm.h"
 #include "syrtos/ops/bias.h"
+#include "syrtos/ops/binary.h"
 #include "syrtos/ops/cast.h"
 #include "syrtos/ops/concat.h"
 #include "syrtos/ops/conv.h"
@@ -18,6 +19,7 @@
 #include "syrtos/ops/loss.h"
 #include "syrtos/ops/lrn.h"
 #include "syrtos/ops/matmul.h"
+#include "syrtos/ops/pointwise.h"
 #include "syrtos/ops/pool.h"
 #include "syrtos/ops/reduce.h"
 #include "syrtos/ops/reshape.h"
@@ -151,6 +153,66 @@ Case matmul_case(std::string name, bool transpose_a, bool transpose_b) {
             return c.add(matmul, {c.parameter("a", transpose_a ? Shape{11, 5} : Shape{5, 11}),
                                   c.weights("b", transpose_b ? Shape{7, 11} : Shape{11, 7})});
           }};
+}
+
+/// Of the squares of what is drawn, and a little more, where negative numbers have no result.
+Case pointwise_case(std::string name, ops::PointwiseKind kind, float alpha = 0, float beta = 0,
+                    bool positive = false) {
+  return {std::move(name), [=](Context& c) {
+            ValueId src = c.parameter("src", {3, 7, 5, 2});
+            if (positive) {
+              src = c.add(ops::Multiply(), {src, src});
+              src = c.add(ops::Pointwise(ops::PointwiseKind::clip, 0.25F, 2.0F), {src});
+            }
+            return c.add(ops::Pointwise(kind, alpha, beta), {src});
+          }};
+}
+
+Case binary_case(std::string name, ops::BinaryKind kind, Shape a, Shape b, bool positive = false) {
+  return {std::move(name), [=](Context& c) {
+            ValueId x = c.parameter("a", a);
+            ValueId y = c.parameter("b", b);
+            if (positive) {
+              x = c.add(ops::Pointwise(ops::PointwiseKind::clip, 0.25F, 2.0F),
+                        {c.add(ops::Multiply(), {x, x})});
+              y = c.add(ops::Pointwise(ops::PointwiseKind::clip, 0.25F, 2.0F),
+                        {c.add(ops::Multiply(), {y, y})});
+            }
+            return c.add(ops::Binary(kind), {x, y});
+          }};
+}
+
+std::vector<Case> cases_of_numbers() {
+  using ops::BinaryKind;
+  using ops::PointwiseKind;
+  return {
+      pointwise_case("negative", PointwiseKind::negative),
+      pointwise_case("absolute", PointwiseKind::absolute),
+      pointwise_case("square_root", PointwiseKind::square_root, 0, 0, true),
+      pointwise_case("exponential", PointwiseKind::exponential),
+      pointwise_case("logarithm", PointwiseKind::logarithm, 0, 0, true),
+      pointwise_case("erf", PointwiseKind::erf),
+      pointwise_case("reciprocal", PointwiseKind::reciprocal, 0, 0, true),
+      pointwise_case("leaky_relu", PointwiseKind::leaky_relu, 0.1F),
+      pointwise_case("elu", PointwiseKind::elu, 1.5F),
+      pointwise_case("softplus", PointwiseKind::softplus),
+      pointwise_case("hard_sigmoid", PointwiseKind::hard_sigmoid, 0.9F, 0.5F),
+      pointwise_case("hard_swish", PointwiseKind::hard_swish),
+      pointwise_case("clip", PointwiseKind::clip, -0.3F, 0.6F),
+      pointwise_case("exact_gelu", PointwiseKind::exact_gelu),
+      pointwise_case("silu", PointwiseKind::silu),
+      binary_case("add_channels", BinaryKind::add, {3, 6, 4, 5}, {6, 1, 1}),
+      binary_case("add_pixels", BinaryKind::add, {3, 6, 4, 5}, {4, 5}),
+      binary_case("add_of_each_sample", BinaryKind::add, {3, 6, 4, 5}, {6, 4, 5}),
+      binary_case("subtract_both_repeated", BinaryKind::subtract, {3, 1, 4}, {1, 6, 1}),
+      binary_case("multiply_gate", BinaryKind::multiply, {3, 6, 4, 5}, {3, 6, 1, 1}),
+      binary_case("multiply_last", BinaryKind::multiply, {3, 7, 20}, {20}),
+      binary_case("multiply_first_repeated", BinaryKind::multiply, {1}, {3, 7}),
+      binary_case("divide", BinaryKind::divide, {3, 6, 4}, {3, 1, 4}, true),
+      binary_case("power", BinaryKind::power, {3, 6, 4}, {4}, true),
+      binary_case("minimum", BinaryKind::minimum, {3, 6, 4, 2}, {3, 6, 4, 2}),
+      binary_case("maximum", BinaryKind::maximum, {3, 6, 4, 2}, {6, 1, 2}),
+  };
 }
 
 std::vector<Case> cases() {
@@ -321,6 +383,7 @@ std::vector<Case> cases() {
       reduce_case("reduce_sum_batch", false, {0}),
       reduce_case("reduce_mean_channels", true, {1}),
   };
+  std::ranges::move(cases_of_numbers(), std::back_inserter(all));
   return all;
 }
 

@@ -20,7 +20,7 @@ using Values = std::map<graph::ValueId, ops::RefTensor>;
 
 /// Numbers for everything that a graph is given. All are different, none is near zero, and the gap
 /// between two is wide, so that a small step crosses no kink of ReLU or max pooling. Labels (s32)
-/// are below 3, states positive.
+/// are below 3, states and parameters whose names say so positive.
 inline Values random_values(const graph::Graph& graph, uint32_t seed) {
   std::mt19937 random(seed);
   Values values;
@@ -31,7 +31,9 @@ inline Values random_values(const graph::Graph& graph, uint32_t seed) {
     const size_t steps = (tensor.values.size() + 1) / 2 * 2;  // even: the grid leaves out zero
     for (size_t i = 0; i < tensor.values.size(); ++i) {
       tensor.values[i] = -1.0 + (2.0 * static_cast<double>(i) + 1.0) / static_cast<double>(steps);
-      if (value.kind == graph::ValueKind::state) tensor.values[i] = 1.5 + 0.5 * tensor.values[i];
+      const bool positive =
+          value.kind == graph::ValueKind::state || value.name.starts_with("positive");
+      if (positive) tensor.values[i] = 1.5 + 0.5 * tensor.values[i];
       if (value.type.dtype == DType::s32) tensor.values[i] = static_cast<double>(i % 3);
     }
     std::shuffle(tensor.values.begin(), tensor.values.end(), random);
@@ -76,7 +78,7 @@ inline void check_gradients(graph::Graph graph, graph::ValueId loss, uint32_t se
   }
 }
 
-enum class Role { parameter, input, state, labels };
+enum class Role { parameter, positive, input, state, labels };
 
 struct Operand {
   Shape shape;
@@ -96,6 +98,8 @@ inline graph::ValueId add_operand(graph::Graph& graph, const Operand& operand, s
   switch (operand.role) {
     case Role::parameter:
       return graph.add_parameter(name, {DType::f32, operand.shape}, false);
+    case Role::positive:
+      return graph.add_parameter("positive_" + name, {DType::f32, operand.shape}, false);
     case Role::input:
       return graph.add_input(name, {DType::f32, operand.shape});
     case Role::state:

@@ -1,6 +1,6 @@
 #pragma once
 
-// Exponential functions of vectors, for .isa.cc files only. Errors are about one unit in the last
+// Exponential and related functions of vectors, for .isa.cc files only. Errors are about one unit in the last
 // place of a float where fused multiply-add exists and two where it does not.
 
 #include "syrtos/ops/native/element.h"
@@ -51,6 +51,68 @@ inline Vec vec_tanh(Vec x) {
   const Vec small = p * square * size + size;
   const Vec result = size < 0.625f ? small : large;
   return reinterpret_cast<Vec>(reinterpret_cast<IntVec>(result) | sign);
+}
+
+/// The natural logarithm; -inf for 0, NaN below. Subnormal numbers count as the smallest normal one.
+/// x = 2^k m with m from sqrt(1/2) to sqrt(2), and a polynomial for log(m).
+inline Vec vec_log(Vec x) {
+  constexpr float kSmallest = 1.17549435e-38f;
+  const Vec normal = x < kSmallest ? broadcast(kSmallest) : x;
+  const IntVec bits = reinterpret_cast<IntVec>(normal);
+  const IntVec shifted = bits - 0x3f3504f3;  // sqrt(1/2)
+  const Vec k = __builtin_convertvector(shifted >> 23, Vec);
+  const Vec r = reinterpret_cast<Vec>((shifted & 0x7fffff) + 0x3f3504f3) - 1.0f;
+  const Vec square = r * r;
+  Vec p = broadcast(7.0376836292e-2f);
+  p = p * r - 1.1514610310e-1f;
+  p = p * r + 1.1676998740e-1f;
+  p = p * r - 1.2420140846e-1f;
+  p = p * r + 1.4249322787e-1f;
+  p = p * r - 1.6668057665e-1f;
+  p = p * r + 2.0000714765e-1f;
+  p = p * r - 2.4999993993e-1f;
+  p = p * r + 3.3333331174e-1f;
+  const Vec y = p * r * square - k * 2.12194440e-4f - 0.5f * square;
+  const Vec result = (r + y) + k * 0.693359375f;
+  const Vec finite = x > 3.0e38f ? (x > 3.4028234e38f ? x : result) : result;
+  const Vec positive = x > 0.0f ? finite : broadcast(-__builtin_inff());
+  return x >= 0.0f ? positive : broadcast(__builtin_nanf(""));
+}
+
+/// The error function: an odd polynomial up to 1, and 1 - erfc(x) through an exponential beyond.
+inline Vec vec_erf(Vec x) {
+  const IntVec sign = reinterpret_cast<IntVec>(x) & INT32_MIN;
+  const Vec size = reinterpret_cast<Vec>(reinterpret_cast<IntVec>(x) ^ sign);
+  const Vec square = size * size;
+  Vec p = broadcast(7.853861353153693e-5f);
+  p = p * square - 8.010193625184903e-4f;
+  p = p * square + 5.188327685732524e-3f;
+  p = p * square - 2.685381193529856e-2f;
+  p = p * square + 1.128358514861418e-1f;
+  p = p * square - 3.761262582423300e-1f;
+  p = p * square + 1.128379165726710f;
+  const Vec small = p * size;
+  const Vec bounded = size > 9.0f ? broadcast(9.0f) : size;
+  const Vec t = 1.0f / (1.0f + 0.5f * bounded);
+  Vec q = broadcast(0.17087277f);
+  q = q * t - 0.82215223f;
+  q = q * t + 1.48851587f;
+  q = q * t - 1.13520398f;
+  q = q * t + 0.27886807f;
+  q = q * t - 0.18628806f;
+  q = q * t + 0.09678418f;
+  q = q * t + 0.37409196f;
+  q = q * t + 1.00002368f;
+  q = q * t - 1.26551223f;
+  const Vec large = 1.0f - t * vec_exp(q - bounded * bounded);
+  const Vec result = size <= 1.0f ? small : large;
+  return reinterpret_cast<Vec>(reinterpret_cast<IntVec>(x != x ? x : result) | sign);
+}
+
+inline Vec vec_sqrt(Vec x) {
+  Vec result;
+  for (int i = 0; i < kLanes; ++i) result[i] = __builtin_sqrtf(x[i]);
+  return result;
 }
 
 // Gelu in the form with tanh, written with sigmoid: x s(u), u = a (x + c x^3). Beyond kGeluEdge it

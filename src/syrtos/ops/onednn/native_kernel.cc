@@ -4,7 +4,7 @@ namespace syrtos::ops::onednn {
 
 Maker find_native_maker(std::string_view operation) {
   for (const auto find : {find_moving_maker, find_norm_maker, find_elementwise_maker,
-                          find_pool_maker, find_loss_maker}) {
+                          find_pool_maker, find_loss_maker, find_pointwise_maker}) {
     if (const Maker maker = find(operation)) return maker;
   }
   return nullptr;

@@ -90,6 +90,7 @@ inline int64_t rows_of(const Shape& shape) { return shape.elements() / shape[1];
 Maker find_moving_maker(std::string_view operation);
 Maker find_norm_maker(std::string_view operation);
 Maker find_elementwise_maker(std::string_view operation);
+Maker find_pointwise_maker(std::string_view operation);
 Maker find_pool_maker(std::string_view operation);
 Maker find_loss_maker(std::string_view operation);
 
