@@ -101,6 +101,12 @@ inline std::vector<TrainedPart> sample_parts() {
            .update = "server",
            .begun = 1.7e9,
            .ended = 1.7e9 + 12.5,
+           .time = {.start = 0.25,
+                    .data = 1.5,
+                    .set_up = 0.375,
+                    .meeting = 0.125,
+                    .training = 10.5,
+                    .end = 0.0625},
            .lost = {{3, "d", 7}}},
           {.first_step = 9,
            .last_step = 20,
@@ -162,6 +168,7 @@ inline OperatorProfile sample_operators() {
                      .phase = "backward",
                      .calls = 19,
                      .seconds = 0.5,
+                     .longest = 0.125,
                      .flops = 2e9,
                      .bytes = 8192}}};
 }
@@ -175,7 +182,14 @@ inline RankTraffic sample_traffic(int rank) {
           .bytes_sent = 1'000'000'007LL * (rank + 1),
           .bytes_received = 2'000'000'011,
           .messages_sent = 300,
-          .messages_received = 400};
+          .messages_received = 400,
+          .machine = "5ad1e7c0",
+          .process = 4711,
+          .cores = 8,
+          .threads = 6,
+          .cpu_s = 9.25,
+          .ready_s = 0.75,
+          .links = {{.to = 3, .bytes = 2e9, .seconds = 17.5, .retransmitted = 12}}};
 }
 
 inline ExchangeProfile sample_exchange() {

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "syrtos/api/task.h"
+#include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/run/directory.h"
+#include "syrtos/run/parts.h"
 #include "syrtos/run/progress.h"
 #include "syrtos/strategy/compute_times.h"
 #include "syrtos/strategy/team.h"
@@ -45,7 +47,9 @@ job::JobRequest fill_hosts(job::JobRequest job, const fs::path& hosts) {
 
 Launched launch_training(const TrainRequest& request, const RankPrograms& programs,
                          const Surroundings& surroundings, const OnRun& on_run) {
+  const double begun = wall_clock();
   const job::Job job = check(request, surroundings);
+  const double prepared = wall_clock();
   const strategy::Team team = strategy::team_of(job.strategy, job.workers);
   launch::LaunchOptions options;
   if (programs.hosts.empty()) {
@@ -62,6 +66,8 @@ Launched launch_training(const TrainRequest& request, const RankPrograms& progra
   launched.run =
       is_new ? run::Directory::reserve(job.run, job.network.info().name) : request.resume;
   TrainRequest task = request;
+  if (task.asked <= 0) task.asked = begun;
+  task.data_s += prepared - begun;
   if (is_new) task.job.run = launched.run.string();
   options.command = programs.command;
   options.command.insert(options.command.end(), {"--run", launched.run.string()});
@@ -73,6 +79,7 @@ Launched launch_training(const TrainRequest& request, const RankPrograms& progra
   launched.end = launch::launch(options);
   const auto directory = run::Directory::at(launched.run);
   if (is_new) directory.remove_if_unused();
+  run::close_account(directory, wall_clock() - task.asked);
   if (!launched.end.failure.empty()) run::note_failure(directory, launched.end.failure);
   return launched;
 }

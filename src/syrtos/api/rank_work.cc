@@ -38,10 +38,11 @@ class RankObserver final : public train::TrainObserver {
 
 RankWork::RankWork(TrainRequest request, world::Rank rank, const Surroundings& surroundings)
     : request_(std::move(request)) {
-  job::Job job = job::resolve(request_.job, surroundings.cpu, surroundings.cache_home);
+  TimedJob timed = resolve_timed(request_, request_.job, surroundings);
+  job::Job& job = timed.job;
   threads_ = std::make_unique<ThreadScope>(job.threads);
   train::TrainerOptions options;
-  if (rank == 0) options = trainer_options(job, request_, surroundings);
+  if (rank == 0) options = trainer_options(timed, request_, surroundings);
   serving_ = train::server_job(job);
   if (rank < serving_.team.workers) {
     trainer_ = std::make_unique<train::Trainer>(std::move(job), rank, std::move(options));

@@ -13,7 +13,9 @@ std::string to_task(const TrainRequest& request) {
   return json{{"job", job::to_toml(request.job)},
               {"run", request.job.run},
               {"resume", request.resume.string()},
-              {"planned_step_s", request.planned_step_s}}
+              {"planned_step_s", request.planned_step_s},
+              {"asked", request.asked},
+              {"data_s", request.data_s}}
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -25,6 +27,8 @@ TrainRequest parse_task(const std::string& line) {
     request.job.run = task.at("run").get<std::string>();
     request.resume = task.at("resume").get<std::string>();
     request.planned_step_s = task.at("planned_step_s").get<double>();
+    request.asked = task.at("asked").get<double>();
+    request.data_s = task.at("data_s").get<double>();
   } catch (const json::exception& error) {
     fail_request("expected what to train on standard input, from the launcher, found: {}",
                  error.what());

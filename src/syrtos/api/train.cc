@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "syrtos/api/worker.h"
+#include "syrtos/base/clock.h"
 #include "syrtos/base/parallel.h"
+#include "syrtos/run/parts.h"
 #include "syrtos/train/team/thread_team.h"
 
 namespace syrtos::api {
@@ -29,20 +31,24 @@ job::JobRequest with_threads(job::JobRequest job, int cores) {
 
 Trained train(const TrainRequest& request, const Surroundings& surroundings,
               train::TrainObserver& observer, const OnRun& on_run) {
-  job::Job job = job::resolve(with_threads(request.job, surroundings.cpu.cores), surroundings.cpu,
-                              surroundings.cache_home, request.own);
+  TimedJob timed =
+      resolve_timed(request, with_threads(request.job, surroundings.cpu.cores), surroundings);
+  job::Job& job = timed.job;
+  const double asked = timed.beginning.asked;
   const ThreadScope threads(job.threads);
-  const train::TrainerOptions options = trainer_options(job, request, surroundings);
+  const train::TrainerOptions options = trainer_options(timed, request, surroundings);
   const bool alone = job.workers == 1 && !job.strategy.exchange.uses_servers();
   if (alone) {
     train::Trainer trainer(std::move(job), 0, options);
     open_run(trainer, request, on_run);
     const train::Outcome outcome = trainer.run_alone(observer, surroundings.should_stop);
+    run::close_account(trainer.directory(), wall_clock() - asked);
     return {trainer.directory().path(), outcome};
   }
   train::ThreadTeam team(job, options);
   open_run(team.first(), request, on_run);
   const train::Outcome outcome = team.run(observer, surroundings.should_stop);
+  run::close_account(team.first().directory(), wall_clock() - asked);
   return {team.first().directory().path(), outcome};
 }
 

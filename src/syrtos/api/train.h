@@ -17,6 +17,9 @@ struct TrainRequest {
   job::Own own = {};                  ///< A network and data that the caller brings along.
   std::filesystem::path resume = {};  ///< The run to go on with; empty: a new one.
   double planned_step_s = 0;          ///< What a plan says of a step; 0: there was none.
+  /// When this was asked for, seconds since 1970; 0: when the library is called.
+  double asked = 0;
+  double data_s = 0;  ///< That the data has taken already, at the launcher.
 };
 
 /// A training that has ended, or was interrupted; its directory has the rest.

@@ -8,9 +8,18 @@
 
 namespace syrtos::api {
 
+/// A job, and how long it took until it was known.
+struct TimedJob {
+  job::Job job;
+  train::Beginning beginning;
+};
+/// As job::resolve(). Throws RequestError.
+TimedJob resolve_timed(const TrainRequest& request, const job::JobRequest& job,
+                       const Surroundings& surroundings);
+
 /// What worker 0's run is compared with afterwards: the plan, and what its machine can do at best,
 /// which is measured once and remembered.
-train::TrainerOptions trainer_options(const job::Job& job, const TrainRequest& request,
+train::TrainerOptions trainer_options(const TimedJob& timed, const TrainRequest& request,
                                       const Surroundings& surroundings);
 
 /// Worker 0 begins or goes on with the run's directory, and whoever wants to know is told.

@@ -7,7 +7,9 @@
 
 #include "syrtos/api/launch.h"
 #include "syrtos/api/rank.h"
+#include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
+#include "syrtos/base/process_age.h"
 #include "syrtos/cli/page.h"
 #include "syrtos/cli/progress.h"
 #include "syrtos/cli/train_options.h"
@@ -176,8 +178,10 @@ int train_here(const api::TrainRequest& request, const TrainOptions& options,
 }
 
 int run_train(TrainOptions options, const Context& context) {
+  const double asked = wall_clock() - process_age();
   api::TrainRequest request{
       .job = read_job(options), .resume = options.resume, .planned_step_s = options.planned_step};
+  request.asked = asked;
   if (options.automatic) request = plan_first(std::move(request), options, context);
   if (context.environment.mpi_job) return train_under_mpi(request, options, context);
   Page::check(options.web);

@@ -59,9 +59,30 @@ std::vector<RankTraffic> ranks_in(const json& object, const char* key) {
   return ranks;
 }
 
+std::vector<LinkTraffic> links_in(const json& rank) {
+  std::vector<LinkTraffic> links;
+  const auto found = rank.find("links");
+  if (found == rank.end() || !found->is_array()) return links;
+  for (const json& entry : *found) {
+    const LinkTraffic link{.to = rank_in(entry, "to"),
+                           .bytes = number_in(entry, "bytes"),
+                           .seconds = number_in(entry, "seconds"),
+                           .retransmitted = count_in(entry, "retransmitted")};
+    if (link.to >= 0 && link.bytes > 0 && link.seconds > 0) links.push_back(link);
+  }
+  return links;
+}
+
 }  // namespace
 
 json to_json(const RankTraffic& rank) {
+  json links = json::array();
+  for (const LinkTraffic& link : rank.links) {
+    links.push_back({{"to", link.to},
+                     {"bytes", link.bytes},
+                     {"seconds", link.seconds},
+                     {"retransmitted", link.retransmitted}});
+  }
   return {{"rank", rank.rank},
           {"host", rank.host},
           {"clock_error_s", rank.clock_error_s},
@@ -70,7 +91,14 @@ json to_json(const RankTraffic& rank) {
           {"bytes_sent", rank.bytes_sent},
           {"bytes_received", rank.bytes_received},
           {"messages_sent", rank.messages_sent},
-          {"messages_received", rank.messages_received}};
+          {"messages_received", rank.messages_received},
+          {"machine", rank.machine},
+          {"process", rank.process},
+          {"cores", rank.cores},
+          {"threads", rank.threads},
+          {"cpu_s", rank.cpu_s},
+          {"ready_s", rank.ready_s},
+          {"links", std::move(links)}};
 }
 
 std::optional<RankTraffic> rank_traffic_from_json(const json& object) {
@@ -84,7 +112,14 @@ std::optional<RankTraffic> rank_traffic_from_json(const json& object) {
                      .bytes_sent = count_in(object, "bytes_sent"),
                      .bytes_received = count_in(object, "bytes_received"),
                      .messages_sent = count_in(object, "messages_sent"),
-                     .messages_received = count_in(object, "messages_received")};
+                     .messages_received = count_in(object, "messages_received"),
+                     .machine = text_in(object, "machine"),
+                     .process = count_in(object, "process"),
+                     .cores = count_in(object, "cores"),
+                     .threads = count_in(object, "threads"),
+                     .cpu_s = std::max(0.0, number_in(object, "cpu_s")),
+                     .ready_s = std::max(0.0, number_in(object, "ready_s")),
+                     .links = links_in(object)};
 }
 
 bool ExchangeProfile::same_team(const ExchangeProfile& other) const {

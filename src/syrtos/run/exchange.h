@@ -23,6 +23,16 @@ struct BucketTimes {
   bool operator==(const BucketTimes&) const = default;
 };
 
+/// The way from one rank to another on another host, as the network saw it.
+struct LinkTraffic {
+  int to = 0;
+  double bytes = 0;           ///< that arrived
+  double seconds = 0;         ///< that bytes were on their way
+  int64_t retransmitted = 0;  ///< packets that were sent again
+
+  bool operator==(const LinkTraffic&) const = default;
+};
+
 /// What one rank, worker or server, sent, received and measured.
 struct RankTraffic {
   int rank = 0;
@@ -32,6 +42,12 @@ struct RankTraffic {
   double measuring_s = 0;    ///< of them, that it measured
   int64_t bytes_sent = 0, bytes_received = 0;
   int64_t messages_sent = 0, messages_received = 0;
+  std::string machine = {};        ///< hosts of the same name are one machine; empty: not known
+  int64_t process = 0;             ///< ranks of one process have the next four in common
+  int64_t cores = 0, threads = 0;  ///< that it may use, and computes with; 0: not known
+  double cpu_s = 0;                ///< of its threads, in `seconds`
+  double ready_s = 0;              ///< that they could have run and had no CPU
+  std::vector<LinkTraffic> links = {};  ///< most bytes first
 
   bool operator==(const RankTraffic&) const = default;
 };

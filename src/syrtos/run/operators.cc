@@ -11,7 +11,7 @@ namespace {
 json to_json(const OperatorItem& item) {
   return {{"layer", item.layer}, {"operation", item.operation}, {"kernel", item.kernel},
           {"phase", item.phase}, {"calls", item.calls},         {"seconds", item.seconds},
-          {"flops", item.flops}, {"bytes", item.bytes}};
+          {"flops", item.flops}, {"bytes", item.bytes},         {"longest", item.longest}};
 }
 
 bool take(const json& entry, OperatorItem& item) {
@@ -23,10 +23,16 @@ bool take(const json& entry, OperatorItem& item) {
   item.seconds = number_in(entry, "seconds", -1);
   item.flops = std::max(0.0, number_in(entry, "flops"));
   item.bytes = std::max(0.0, number_in(entry, "bytes"));
+  item.longest = std::clamp(number_in(entry, "longest"), 0.0, std::max(0.0, item.seconds));
   return item.calls > 0 && item.seconds >= 0;
 }
 
 }  // namespace
+
+double OperatorItem::usual_seconds() const {
+  const auto n = static_cast<double>(calls);
+  return calls > 2 ? (seconds - longest) / (n - (longest > 0 ? 1 : 0)) : seconds / n;
+}
 
 bool OperatorItem::same_kernel(const OperatorItem& other) const {
   return layer == other.layer && operation == other.operation && kernel == other.kernel &&

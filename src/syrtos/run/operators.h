@@ -15,9 +15,12 @@ struct OperatorItem {
   std::string phase;  ///< "forward", "backward"
   int64_t calls = 0;
   double seconds = 0;  ///< of all calls, as flops and bytes
+  double longest = 0;  ///< seconds of one call; 0: not known
   double flops = 0;
   double bytes = 0;  ///< of what it reads and writes
 
+  /// Seconds of a usual call: without the longest, which may have been cold or held up.
+  double usual_seconds() const;
   /// The same kernel, whatever it took.
   bool same_kernel(const OperatorItem& other) const;
   bool operator==(const OperatorItem&) const = default;

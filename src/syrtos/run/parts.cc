@@ -1,10 +1,30 @@
 #include "syrtos/run/parts.h"
 
+#include <algorithm>
+
+#include "syrtos/base/error.h"
 #include "syrtos/run/json.h"
 
 namespace syrtos::run {
 
 namespace {
+
+json to_json(const PartTime& time) {
+  return {{"start", time.start},     {"data", time.data},         {"set_up", time.set_up},
+          {"meeting", time.meeting}, {"training", time.training}, {"end", time.end}};
+}
+
+PartTime time_in(const json& part) {
+  const auto time = part.find("time");
+  if (time == part.end() || !time->is_object()) return {};
+  const auto seconds = [&](const char* key) { return std::max(0.0, number_in(*time, key)); };
+  return {.start = seconds("start"),
+          .data = seconds("data"),
+          .set_up = seconds("set_up"),
+          .meeting = seconds("meeting"),
+          .training = seconds("training"),
+          .end = seconds("end")};
+}
 
 json to_json(const TrainedPart& part) {
   json lost = json::array();
@@ -14,7 +34,7 @@ json to_json(const TrainedPart& part) {
   return {{"first_step", part.first_step}, {"last_step", part.last_step}, {"workers", part.workers},
           {"exchange", part.exchange},     {"sync", part.sync},           {"wire", part.wire},
           {"update", part.update},         {"begun", part.begun},         {"ended", part.ended},
-          {"lost", std::move(lost)}};
+          {"time", to_json(part.time)},    {"lost", std::move(lost)}};
 }
 
 std::vector<LostWorker> lost_in(const json& part) {
@@ -38,6 +58,7 @@ bool take(const json& entry, TrainedPart& part) {
   part.update = text_in(entry, "update");
   part.begun = number_in(entry, "begun");
   part.ended = number_in(entry, "ended");
+  part.time = time_in(entry);
   part.lost = lost_in(entry);
   return part.first_step > 0 && part.last_step >= part.first_step - 1 && part.workers > 0 &&
          part.workers <= kMostRanks;
@@ -54,6 +75,24 @@ void write(const Directory& directory, const std::vector<TrainedPart>& parts) {
   json list = json::array();
   for (const TrainedPart& part : parts) list.push_back(to_json(part));
   write_json(directory, File::parts, {{"parts", std::move(list)}});
+}
+
+void close_account(const Directory& directory, double seconds) {
+  Notes unused;
+  std::vector<TrainedPart> parts = read_parts(directory, unused);
+  if (parts.empty() || parts.back().time.sum() <= 0) return;
+  PartTime& time = parts.back().time;
+  const double missing = seconds - time.sum();
+  if (missing >= 0) {
+    time.end += missing;
+  } else {
+    time.start = std::max(0.0, time.start + missing);  // clocks of two hosts
+  }
+  try {
+    write(directory, parts);
+  } catch (const RunError&) {
+    // The run is complete without it.
+  }
 }
 
 std::vector<TrainedPart> read_parts(const Directory& directory, Notes& notes) {

@@ -18,12 +18,26 @@ struct LostWorker {
   bool operator==(const LostWorker&) const = default;
 };
 
+/// Where the time from a command to its end went, as worker 0 saw it. Seconds, one after the other.
+struct PartTime {
+  double start = 0;     ///< until the data is opened: starting processes, reaching hosts
+  double data = 0;      ///< opening and preparing it, by the launcher too
+  double set_up = 0;    ///< compiling the network, looking at the machine
+  double meeting = 0;   ///< until all ranks have met and have the first weights
+  double training = 0;  ///< from the first step to the last, with evaluating and saving
+  double end = 0;       ///< gathering what was measured, writing it down, ending
+
+  double sum() const { return start + data + set_up + meeting + training + end; }
+  bool operator==(const PartTime&) const = default;
+};
+
 /// What one process trained of a run; there are several when it went on.
 struct TrainedPart {
   int64_t first_step = 0, last_step = 0;  ///< last_step is one less: it has taken none yet
   int64_t workers = 1;
   std::string exchange, sync, wire, update;  ///< as the options of these names take them
   double begun = 0, ended = 0;               ///< seconds since 1970
+  PartTime time = {};                        ///< all 0: not known
   std::vector<LostWorker> lost;
 
   bool same_team(const TrainedPart& other) const;
@@ -32,6 +46,9 @@ struct TrainedPart {
 
 /// parts.json: {"parts": [...]}, in order. Throws RunError.
 void write(const Directory& directory, const std::vector<TrainedPart>& parts);
+/// The command that trained the last part took so many seconds in all: what its account has less
+/// belongs to its end. Where there is no account, nothing happens.
+void close_account(const Directory& directory, double seconds);
 /// Empty when it is missing; entries that make no sense are left out, and noted.
 std::vector<TrainedPart> read_parts(const Directory& directory, Notes& notes);
 

@@ -8,9 +8,17 @@
 
 namespace syrtos::train {
 
+/// What happened before a trainer was made: the beginning of the account of a run's time.
+struct Beginning {
+  double asked = 0;     ///< When the command was given, in seconds since 1970.
+  double data_s = 0;    ///< Seconds that opening and preparing the data took, before that moment:
+  double resolved = 0;  ///< the job was known; seconds since 1970, 0: nobody looked.
+};
+
 /// What a trainer is given beside the job: nothing of it changes what is trained.
 struct TrainerOptions {
   double planned_step_s = 0;                   ///< What a plan says of a step; 0: there was none.
+  Beginning beginning = {};
   std::optional<Machine> machine = {};         ///< What this host can do at best, if it is known.
   std::shared_ptr<ops::Backend> backend = {};  ///< Makes the kernels; none: the CPU's.
 };

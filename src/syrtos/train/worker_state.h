@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "syrtos/base/clock.h"
 #include "syrtos/data/pipeline/loader.h"
 #include "syrtos/job/job.h"
 #include "syrtos/optim/early_stopping.h"
@@ -29,6 +30,7 @@ struct WorkerState {
   optim::EarlyStopping watch;
   std::optional<run::Directory> directory;  ///< worker 0's
   Earlier earlier;                          ///< worker 0's, of a run that goes on
+  const double made = wall_clock();         ///< when all of this was there, seconds since 1970
 
   bool is_first() const { return worker == 0; }
   int64_t memory_bytes() const { return learner.bytes() + loader.bytes(); }

@@ -197,6 +197,14 @@ struct Traffic {
   uint64_t bytes_received = 0;
 };
 
+/// What the network itself says of the way to another rank, since the two are connected.
+struct LinkUse {
+  Rank peer = 0;
+  double bytes = 0;           ///< that were sent and arrived
+  double busy_s = 0;          ///< that bytes were on their way there, and the peer took them
+  int64_t retransmitted = 0;  ///< packets that were sent again
+};
+
 /// One rank's view of the ranks that work together: everything that a distribution strategy may
 /// do. The same strategy runs over sockets (tcp), MPI (mpi), in one process (local) and in a
 /// simulated cluster in virtual time (sim).
@@ -219,6 +227,8 @@ class World {
   virtual bool carries_data() const { return true; }
   virtual bool is_lost(Rank rank) const = 0;
   const Traffic& traffic() const { return traffic_; }
+  /// Of all ranks on other hosts to which something was sent, where the world can tell.
+  virtual std::vector<LinkUse> links() const { return {}; }
 
   /// Done when the memory can be used again: the message may still be on its way. A rank may send
   /// to itself.

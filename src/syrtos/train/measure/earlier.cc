@@ -76,6 +76,17 @@ void cut(run::HostCurves& hosts, int64_t end) {
   }
 }
 
+void add(std::vector<run::LinkTraffic>& links, const std::vector<run::LinkTraffic>& earlier) {
+  for (run::LinkTraffic& link : links) {
+    for (const run::LinkTraffic& before : earlier) {
+      if (link.to != before.to) continue;
+      link.bytes += before.bytes;
+      link.seconds += before.seconds;
+      link.retransmitted += before.retransmitted;
+    }
+  }
+}
+
 void add(std::vector<RankTraffic>& ranks, const std::vector<RankTraffic>& earlier) {
   for (RankTraffic& rank : ranks) {
     for (const RankTraffic& before : earlier) {
@@ -84,6 +95,11 @@ void add(std::vector<RankTraffic>& ranks, const std::vector<RankTraffic>& earlie
       rank.bytes_received += before.bytes_received;
       rank.messages_sent += before.messages_sent;
       rank.messages_received += before.messages_received;
+      rank.seconds += before.seconds;
+      rank.measuring_s += before.measuring_s;
+      rank.cpu_s += before.cpu_s;
+      rank.ready_s += before.ready_s;
+      add(rank.links, before.links);
     }
   }
 }
@@ -137,6 +153,7 @@ void add_operators(OperatorProfile& operators, const OperatorProfile& earlier) {
   for (size_t i = 0; i < operators.items.size(); ++i) {
     operators.items[i].calls += earlier.items[i].calls;
     operators.items[i].seconds += earlier.items[i].seconds;
+    operators.items[i].longest = std::max(operators.items[i].longest, earlier.items[i].longest);
     operators.items[i].flops += earlier.items[i].flops;
     operators.items[i].bytes += earlier.items[i].bytes;
   }

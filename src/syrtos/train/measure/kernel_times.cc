@@ -1,5 +1,6 @@
 #include "syrtos/train/measure/kernel_times.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace syrtos::train {
@@ -30,8 +31,11 @@ KernelTimes::KernelTimes(const Program& program)
     : program_(program), spent_(program.items().size()) {}
 
 void KernelTimes::ran(size_t item, Clock::time_point start, Clock::time_point end) {
-  ++spent_[item].calls;
-  spent_[item].seconds += std::chrono::duration<double>(end - start).count();
+  Spent& spent = spent_[item];
+  const double seconds = std::chrono::duration<double>(end - start).count();
+  ++spent.calls;
+  spent.seconds += seconds;
+  spent.longest = std::max(spent.longest, seconds);
   if (track_ != nullptr) track_->span(names_[item], nanoseconds(start), nanoseconds(end));
 }
 
@@ -63,6 +67,7 @@ std::vector<run::OperatorItem> KernelTimes::items() const {
                    .phase = item.phase == graph::Phase::forward ? "forward" : "backward",
                    .calls = spent_[i].calls,
                    .seconds = spent_[i].seconds,
+                   .longest = spent_[i].longest,
                    .flops = item.flops * calls,
                    .bytes = bytes_of(program_, item) * calls});
   }

@@ -28,6 +28,7 @@ class KernelTimes final : public graph::ItemObserver {
   struct Spent {
     int64_t calls = 0;
     double seconds = 0;
+    double longest = 0;
   };
   const graph::Program& program_;
   std::vector<Spent> spent_;

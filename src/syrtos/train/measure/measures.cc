@@ -19,16 +19,18 @@ std::string layer_of(const std::string& parameter) {
 }  // namespace
 
 Measures::Measures(TeamWork& team, const CompiledNetwork& network, const Job& job,
-                   const TrainerOptions& options, Earlier earlier, int64_t steps_done)
+                   const TrainerOptions& options, double made_at, Earlier earlier,
+                   int64_t steps_done)
     : team_(team),
       network_(network),
       job_(job),
       options_(options),
-      own_(team.world(), team.clocks(), job.sample_seconds),
+      own_(team.world(), team.clocks(), job.sample_seconds, job.threads),
       earlier_(std::move(earlier)),
       first_step_(steps_done + 1),
       last_step_(steps_done),
       is_lost_(static_cast<size_t>(team.workers())),
+      made_at_(made_at),
       begun_at_(wall_clock()),
       hosts_(earlier_.hosts) {}
 
@@ -118,9 +120,25 @@ void Measures::write_parts(const run::Directory& directory, int64_t steps_done) 
                      .update = to_string(job_.strategy.update),
                      .begun = begun_at_,
                      .ended = wall_clock(),
+                     .time = time(),
                      .lost = lost_});
   }
   run::write(directory, parts);
+}
+
+/// The stretches follow each other without gaps.
+run::PartTime Measures::time() const {
+  const Beginning& began = options_.beginning;
+  run::PartTime time{.data = began.data_s};
+  if (began.resolved > 0) {
+    time.start = std::max(0.0, began.resolved - began.asked - began.data_s);
+    time.set_up = std::max(0.0, made_at_ - began.resolved);
+  }
+  time.meeting = std::max(0.0, begun_at_ - made_at_);
+  const double now = seconds_since(begun_);
+  time.training = trained_s_.value_or(now);
+  time.end = now - time.training;
+  return time;
 }
 
 void Measures::write_operators(const run::Directory& directory) const {

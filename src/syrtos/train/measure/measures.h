@@ -26,9 +26,10 @@ using job::Job;
 /// before has ended.
 class Measures {
  public:
-  /// All outlive it. The curves begin, if this is the first worker of its host.
+  /// All outlive it. The curves begin, if this is the first worker of its host. The trainer was
+  /// made at `made_at`, seconds since 1970.
   Measures(TeamWork& team, const CompiledNetwork& network, const Job& job,
-           const TrainerOptions& options, Earlier earlier, int64_t steps_done);
+           const TrainerOptions& options, double made_at, Earlier earlier, int64_t steps_done);
 
   /// What this worker brings; `events` of a trace were recorded so far.
   std::string own_text(const trace::DivisionLog& log, int64_t events);
@@ -50,10 +51,13 @@ class Measures {
   void begin(const trace::DivisionLog& own);
   /// Worker 0: a run that goes on has a part more, to so many steps.
   void write_parts(const run::Directory& directory, int64_t steps_done);
+  /// The last step is over: what follows is the end.
+  void steps_ended() { trained_s_ = seconds_since(begun_); }
   bool goes_on() const { return first_step_ > 1; }
 
  private:
   void begin_after_earlier(const std::vector<trace::RankDivision>& own);
+  run::PartTime time() const;
   double measuring_s(int64_t events) const;
   std::vector<run::BucketTimes> buckets() const;
   void write_operators(const run::Directory& directory) const;
@@ -72,9 +76,10 @@ class Measures {
   const int64_t first_step_;
   int64_t last_step_;  // that was written down
   std::vector<run::LostWorker> lost_;
-  std::vector<bool> is_lost_;  // workers
-  const double begun_at_;
-  std::optional<int64_t> later_;  // nanoseconds from this process's clock to the run's
+  std::vector<bool> is_lost_;        // workers
+  const double made_at_, begun_at_;  // seconds since 1970
+  std::optional<double> trained_s_;  // once the last step is over
+  std::optional<int64_t> later_;     // nanoseconds from this process's clock to the run's
   run::HostCurves hosts_;
   std::vector<run::RankTraffic> ranks_;
   std::vector<run::RankTraffic> servers_;  // of their own

@@ -3,15 +3,16 @@
 namespace syrtos::train {
 
 Measuring::Measuring(TeamWork& team, WorkerMeetings& meetings, const Job& job,
-                     const TrainerOptions& options, const CompiledNetwork& network, Earlier earlier,
-                     const run::Directory* directory, RunTrace* trace, int64_t steps_done)
+                     const TrainerOptions& options, double made_at, const CompiledNetwork& network,
+                     Earlier earlier, const run::Directory* directory, RunTrace* trace,
+                     int64_t steps_done)
     : team_(team),
       meetings_(meetings),
       tolerates_losses_(job.strategy.tolerates_losses()),
       directory_(directory),
       trace_(trace),
       accounting_(team.meter(), team.world(), steps_done),
-      measures_(team, network, job, options, std::move(earlier), steps_done),
+      measures_(team, network, job, options, made_at, std::move(earlier), steps_done),
       news_(team, measures_, accounting_, directory) {
   if (trace_ != nullptr) trace_->connect(team_.meter(), team_.replica().profile());
 }
@@ -52,14 +53,18 @@ Task<> Measuring::gather_trace() {
 }
 
 Task<> Measuring::end(int64_t steps_done) {
+  measures_.steps_ended();
   co_await news_.end();
   co_await gather(steps_done);
   if (directory_ != nullptr) news_.forget();
   if (trace_ != nullptr) co_await gather_trace();
+  steps_done_ = steps_done;
 }
 
 void Measuring::end_exchange() {
-  if (directory_ != nullptr) measures_.write_exchange(*directory_);
+  if (directory_ == nullptr) return;
+  measures_.write_exchange(*directory_);
+  measures_.write_parts(*directory_, steps_done_);  // with what the end took
 }
 
 }  // namespace syrtos::train

@@ -15,10 +15,10 @@ namespace syrtos::train {
 class Measuring {
  public:
   /// All outlive it. `directory`: worker 0's, elsewhere nullptr; `trace`: nullptr without one. The
-  /// step after `steps_done` begins.
+  /// step after `steps_done` begins, with a trainer that was made at `made_at` (measures.h).
   Measuring(TeamWork& team, WorkerMeetings& meetings, const Job& job, const TrainerOptions& options,
-            const CompiledNetwork& network, Earlier earlier, const run::Directory* directory,
-            RunTrace* trace, int64_t steps_done);
+            double made_at, const CompiledNetwork& network, Earlier earlier,
+            const run::Directory* directory, RunTrace* trace, int64_t steps_done);
 
   /// The step with this number begins; so many batches are ready.
   void begin_step(int64_t step, int64_t queue);
@@ -50,6 +50,7 @@ class Measuring {
   const bool tolerates_losses_;
   const run::Directory* const directory_;
   RunTrace* const trace_;
+  int64_t steps_done_ = 0;  // in the end
   Accounting accounting_;
   Measures measures_;
   News news_;

@@ -1,10 +1,14 @@
 #include "syrtos/train/measure/own_measures.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "syrtos/base/cpu.h"
 #include "syrtos/base/error.h"
 
 namespace syrtos::train {
@@ -21,6 +25,19 @@ bool is_first_of_host(const World& world) {
   return true;
 }
 
+/// A rank of many speaks with a few for the most part.
+std::vector<run::LinkTraffic> busiest_links(const World& world) {
+  constexpr size_t kMost = 32;
+  std::vector<run::LinkTraffic> links;
+  for (const world::LinkUse& use : world.links()) {
+    links.push_back({use.peer, use.bytes, use.busy_s, use.retransmitted});
+  }
+  std::stable_sort(links.begin(), links.end(),
+                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  if (links.size() > kMost) links.resize(kMost);
+  return links;
+}
+
 json clock_json(const std::vector<trace::ClockOffset>& offsets) {
   json all = json::array();
   for (const trace::ClockOffset& one : offsets) all.push_back({one.at, one.offset, one.error});
@@ -35,8 +52,8 @@ trace::ClockMap clock_of(const json& offsets) {
 
 }  // namespace
 
-OwnMeasures::OwnMeasures(const World& world, const Clocks& clocks, double period)
-    : world_(world), clocks_(clocks) {
+OwnMeasures::OwnMeasures(const World& world, const Clocks& clocks, double period, int threads)
+    : world_(world), clocks_(clocks), threads_(threads) {
   if (period <= 0 || !is_first_of_host(world)) return;
   trace::HostSamplerOptions options;
   options.period =
@@ -77,16 +94,23 @@ std::vector<trace::HostSample> samples_of(const json& list) {
 std::string OwnMeasures::text(const trace::DivisionLog& log, double measuring_s) {
   if (sampler_) sampler_->read_now();
   const world::Traffic& traffic = world_.traffic();
-  const run::RankTraffic about{
-      .rank = world_.rank(),
-      .host = world_.host(world_.rank()),
-      .clock_error_s = static_cast<double>(clocks_.error()) * 1e-9,
-      .seconds = seconds_since(begun_),
-      .measuring_s = measuring_s,
-      .bytes_sent = static_cast<int64_t>(traffic.bytes_sent),
-      .bytes_received = static_cast<int64_t>(traffic.bytes_received),
-      .messages_sent = static_cast<int64_t>(traffic.messages_sent),
-      .messages_received = static_cast<int64_t>(traffic.messages_received)};
+  const trace::ThreadUse used = trace::read_thread_use();
+  const run::RankTraffic about{.rank = world_.rank(),
+                               .host = world_.host(world_.rank()),
+                               .clock_error_s = static_cast<double>(clocks_.error()) * 1e-9,
+                               .seconds = seconds_since(begun_),
+                               .measuring_s = measuring_s,
+                               .bytes_sent = static_cast<int64_t>(traffic.bytes_sent),
+                               .bytes_received = static_cast<int64_t>(traffic.bytes_received),
+                               .messages_sent = static_cast<int64_t>(traffic.messages_sent),
+                               .messages_received = static_cast<int64_t>(traffic.messages_received),
+                               .machine = trace::machine_name(),
+                               .process = getpid(),
+                               .cores = cpu_info().cores,
+                               .threads = threads_,
+                               .cpu_s = std::max(0.0, used.cpu_s - used_before_.cpu_s),
+                               .ready_s = std::max(0.0, used.ready_s - used_before_.ready_s),
+                               .links = busiest_links(world_)};
   const json said = {{"about", run::to_json(about)},
                      {"samples", to_json(new_samples())},
                      {"clock", clock_json(clocks_.offsets())}};

@@ -10,6 +10,7 @@
 #include "syrtos/strategy/clocks.h"
 #include "syrtos/trace/division_log.h"
 #include "syrtos/trace/host_sampler.h"
+#include "syrtos/trace/thread_use.h"
 
 namespace syrtos::train {
 
@@ -21,7 +22,8 @@ class OwnMeasures {
  public:
   /// Both outlive it. The host's curves begin, if this is the first rank of its host; `period` in
   /// seconds, 0: no curves.
-  OwnMeasures(const world::World& world, const Clocks& clocks, double period);
+  /// `threads`: that it computes with, 0: none.
+  OwnMeasures(const world::World& world, const Clocks& clocks, double period, int threads);
 
   /// What is new since the last one, and all records; measuring took so long so far.
   std::string text(const trace::DivisionLog& log, double measuring_s);
@@ -33,7 +35,9 @@ class OwnMeasures {
  private:
   const world::World& world_;
   const Clocks& clocks_;
+  const int threads_;
   const Clock::time_point begun_ = Clock::now();
+  const trace::ThreadUse used_before_ = trace::read_thread_use();
   std::unique_ptr<trace::HostSampler> sampler_;
   int64_t sampled_until_ = 0;
 };

@@ -20,7 +20,7 @@ ServerWork::ServerWork(World& world, const ServerJob& job)
     : world_(world),
       clock_(world),
       clocks_(world, clock_, false),
-      own_(world, clocks_, job.sample_seconds),
+      own_(world, clocks_, job.sample_seconds, 0),
       meter_(world),
       waits_(meter_, Part::wait) {
   if (!job.trace.any()) return;

@@ -45,6 +45,7 @@ class Connection {
   bool flushed() const { return batch_.empty() && control_.empty(); }
   /// Bytes that the other side has not acknowledged.
   size_t unacknowledged() const { return closed_ ? 0 : stream_->unacknowledged(); }
+  StreamUse use() const { return closed_ ? StreamUse{} : stream_->use(); }
   /// What is left of the message's frames goes on from a copy.
   void detach(const Outgoing& message);
 

@@ -4,10 +4,18 @@
 #include <sys/uio.h>
 
 #include <cstddef>
+#include <cstdint>
 
 #include "syrtos/base/descriptor.h"
 
 namespace syrtos::world::tcp {
+
+/// What a stream has carried to its other side.
+struct StreamUse {
+  double bytes = 0;   ///< that have arrived
+  double busy_s = 0;  ///< that some were on their way; without what the other side did not take
+  int64_t retransmitted = 0;
+};
 
 /// Bytes to and from another rank, in order and without blocking: what a Connection writes its
 /// frames to. A socket, memory that two ranks have in common, or something around one of them.
@@ -29,6 +37,8 @@ class Stream {
   virtual void wake_at(size_t /*bytes*/) {}
   /// Bytes that were written and have not arrived on the other side.
   virtual size_t unacknowledged() const = 0;
+  /// Nothing, where nobody counts.
+  virtual StreamUse use() const { return {}; }
 };
 
 class SocketStream final : public Stream {
@@ -41,6 +51,7 @@ class SocketStream final : public Stream {
   int descriptor() const override { return socket_.get(); }
   void wake_at(size_t bytes) override;
   size_t unacknowledged() const override;
+  StreamUse use() const override;
 
  private:
   Descriptor socket_;

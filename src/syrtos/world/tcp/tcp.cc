@@ -108,6 +108,23 @@ void TcpWorld::run(const RankProgram& program) {
 
 bool TcpWorld::is_lost(Rank rank) const { return rank != this->rank() && peer(rank).lost(); }
 
+std::vector<LinkUse> TcpWorld::links() const {
+  std::vector<LinkUse> all;
+  for (Rank rank = 0; rank < size(); ++rank) {
+    if (rank == this->rank() || host(rank) == host(this->rank()) || peer(rank).lost()) continue;
+    LinkUse link{.peer = rank};
+    // Several connections are busy at the same time.
+    for (const tcp::Connection& connection : peer(rank).connections()) {
+      const tcp::StreamUse use = connection.use();
+      link.bytes += use.bytes;
+      link.busy_s = std::max(link.busy_s, use.busy_s);
+      link.retransmitted += use.retransmitted;
+    }
+    if (link.bytes > 0) all.push_back(link);
+  }
+  return all;
+}
+
 void TcpWorld::start_send(Message& message) {
   SYRTOS_CHECK(message.source.data != nullptr || message.source.bytes == 0);
   if (message.peer == rank()) return meet_self(message);

@@ -42,6 +42,7 @@ class TcpWorld final : public World {
 
   double now() const override { return seconds_since(start_); }
   bool is_lost(Rank rank) const override;
+  std::vector<LinkUse> links() const override;
 
  protected:
   void start_send(Message& message) override;
