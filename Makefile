@@ -64,6 +64,9 @@ bench-exchange: build-all ## all-reduce side by side with Gloo and Open MPI (BEN
 bench-plan: build-all ## what plans predict, beside what is measured on real hosts (BENCH="--settings 1gbit ...")
 	@python3 bench/plan_truth.py $(BENCH)
 
+bench-advice: build ## what explain's first advice promises, beside what following it gains (BENCH="--cases alexnet ...")
+	@python3 bench/advice.py $(BENCH)
+
 bench-scaling: build ## training on 1 to 8 hosts side by side with PyTorch's DDP (BENCH="--quick ...")
 	@$(if $(PEERS_PYTHON),,tools/bootstrap bench)
 	@python3 bench/scaling.py $(BENCH)

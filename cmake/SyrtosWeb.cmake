@@ -9,7 +9,9 @@ function(syrtos_embed_web target)
   endif()
   set(files
     "page_html=${PROJECT_SOURCE_DIR}/web/page.html" "page_css=${PROJECT_SOURCE_DIR}/web/page.css"
-    "page_js=${PROJECT_SOURCE_DIR}/web/page.js" "chart_css=${uplot}/uPlot.min.css"
+    "page_js=${PROJECT_SOURCE_DIR}/web/page.js"
+    "timeline_js=${PROJECT_SOURCE_DIR}/web/timeline.js"
+    "runs_js=${PROJECT_SOURCE_DIR}/web/runs.js" "chart_css=${uplot}/uPlot.min.css"
     "chart_js=${uplot}/uPlot.iife.min.js" "chart_license=${uplot}/LICENSE")
   string(REGEX REPLACE "[a-z_]+=" "" depends "${files}")
   string(REPLACE ";" "," list "${files}")

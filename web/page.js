@@ -1,4 +1,3 @@
-"use strict";
 // Draws the page of a run from one object: written into the page, or polled while a run goes on.
 
 const PARTS = ["load", "forward", "backward", "update", "network", "wait", "evaluate", "checkpoint",
@@ -92,11 +91,17 @@ function progress() {
 }
 function facts() {
   const list = [];
-  const add = (name, value, id) => list.push(make("div", {class: "fact"},
-    make("span", {class: "quiet small"}, name), make("b", {id}, value)));
+  const add = (name, value, id, more) => list.push(make("div", {class: "fact"},
+    make("span", {class: "quiet small"}, name), make("b", {id}, value),
+    more ? make("span", {class: "quiet small"}, more) : null));
   const last = data.epochs.length ? data.epochs[data.epochs.length - 1] : null;
   if (data.images_per_s > 0) add("images per second", count(data.images_per_s), "speed");
+  if (data.images_per_s_in_all > 0) add("from command to end", count(data.images_per_s_in_all) + " /s");
   if (data.step_seconds > 0) add("a step", time(data.step_seconds));
+  if (data.spread) {
+    add("median, 5 %, 95 %", time(data.spread.median), "median",
+      `${time(data.spread.low)} to ${time(data.spread.high)}, longest ${time(data.spread.highest)}`);
+  }
   if (data.cluster && data.step_seconds > 0) {
     add("of it computing", percent(Math.min(1, data.cluster.computing / data.step_seconds)));
   }
@@ -104,6 +109,7 @@ function facts() {
     : last ? last.train_loss : null;
   if (loss !== null && !data.replayed) add("training loss", loss.toPrecision(4), "loss");
   if (last && last.test_accuracy !== undefined && !data.replayed) add("test accuracy", percent(last.test_accuracy), "accuracy");
+  if (last && last.lr > 0 && !data.replayed) add("learning rate", String(Number(last.lr.toPrecision(3))), "lr");
   return list.length ? make("div", {class: "facts"}, list) : null;
 }
 
@@ -115,21 +121,24 @@ const sentence = (text) => text.split(/(--[a-z][a-z-]*)/).map((piece) =>
 
 function causes() {
   const items = data.causes.map((cause) => make("li", {},
-    make("div", {class: "value"}, time(cause.seconds), make("small", {}, percent(cause.share))),
+    make("div", {class: "value"}, percent(cause.share), make("small", {}, time(cause.seconds) + (cause.once ? " once" : " a step"))),
     make("div", {}, make("span", {class: "kind"}, cause.kind + ": "), sentence(cause.text),
       make("div", {class: "meter"}, make("i", {style: `width:${Math.min(100, 100 * cause.share)}%`})))));
   return card("What holds it up", items.length ? make("ol", {class: "list", id: "causes"}, items)
     : make("p", {class: "quiet"}, !data.ranks.length ? "No step has been recorded yet."
       : data.running && !data.epochs.length ? "Too few steps yet to say."
-        : "Nothing but computing takes more than 1 % of a step."));
+        : "Nothing but computing takes more than 1 % of the time."));
 }
+const CERTAINTY = {simulated: "simulated with what was measured", reckoned: "reckoned from what was measured",
+  "at most": "if that were gone altogether", open: "nobody knows before it was tried"};
 function advice() {
   if (!data.advice.length) return null;
-  return card("What to do", make("ol", {class: "list"}, data.advice.map((item) => make("li", {},
-    make("div", {class: "value"}, item.speed_up.toFixed(2) + " x", make("small", {}, "speed")),
-    make("div", {}, sentence(item.what), make("div", {class: "quiet small"},
-      `saves about ${time(item.saves_seconds)} of a step, ` +
-      (item.simulated ? "simulated with what was measured" : "reckoned")))))));
+  const gain = (item) => item.speed_up === undefined ? "?"
+    : (item.certainty === "at most" ? "≤ " : "") + item.speed_up.toFixed(item.certainty === "at most" ? 1 : 2) + " x";
+  return card("What to do", make("ol", {class: "list", id: "advice"}, data.advice.map((item) => make("li", {},
+    make("div", {class: "value"}, gain(item), make("small", {}, "speed")),
+    make("div", {}, item.options ? make("code", {}, sentence(item.options)) : null, item.options ? ": " : null,
+      sentence(item.what), make("div", {class: "quiet small"}, CERTAINTY[item.certainty]))))));
 }
 
 // ---- where the time went ----------------------------------------------------
@@ -173,53 +182,20 @@ function division() {
       `Shown are the 32 of ${data.ranks.length} ranks that compute longest.`) : null);
 }
 
-// ---- one step across ranks --------------------------------------------------
-
-function timeline() {
-  const t = data.timeline;
-  if (!t) return null;
-  const left = 140, width = 970, gap = 8;
-  const scale = (s) => left + width * s / t.seconds;
-  const ticks = roundTicks(t.seconds, 8);
-  const svg = make("svg", {class: "timeline", role: "img", "aria-label": "one step across ranks"});
-  let y = 22;
-  const lanes = new Map();
-  for (const at of ticks) {
-    const edge = at === 0 ? "start" : scale(at) > left + width - 30 ? "end" : "middle";
-    svg.append(make("text", {x: scale(at), y: 12, "text-anchor": edge}, shortTime(at)));
-  }
-  const grid = make("g", {});
-  svg.append(grid);
-  t.lanes.forEach((lane, index) => {
-    if (index > 0 && t.lanes[index - 1].rank !== lane.rank) y += gap;
-    // What crosses may overlap: thinner, and the darker the more there is.
-    const crosses = lane.messages || lane.label.endsWith("exchange");
-    const height = crosses ? 11 : 18;
-    const label = lane.label.length > 22 ? lane.label.slice(0, 21) + "…" : lane.label;
-    svg.append(make("text", {x: 0, y: y + height / 2 + 4}, label, make("title", {}, lane.label)));
-    svg.append(make("rect", {class: "lane", x: left, y, width, height}));
-    for (const [name, part, start, length] of lane.spans) {
-      const wide = width * length / t.seconds;
-      svg.append(make("rect", {class: "f-" + part + (crosses ? " crosses" : ""), x: scale(start), y: y + 1,
-        rx: wide > 6 ? 2 : 0, width: Math.max(0.8, wide), height: height - 2},
-      make("title", {}, `${name}: ${time(length)}`)));
-    }
-    lanes.set(index, y + height / 2);
-    y += height + (crosses ? 3 : 2);
-  });
-  for (const at of ticks) {
-    grid.append(make("line", {class: "grid", x1: scale(at), x2: scale(at), y1: 16, y2: y}));
-  }
-  for (const [from, start, to, end, name] of t.messages) {
-    svg.append(make("path", {class: "message", d: `M${scale(start)} ${lanes.get(from)}L${scale(end)} ${lanes.get(to)}`},
-      make("title", {}, `${name}: ${time(end - start)}`)));
-  }
-  svg.setAttribute("viewBox", `0 0 ${left + width + 2} ${y + 4}`);
-  const shown = new Set(t.lanes.flatMap((lane) => lane.spans.map((span) => span[1])));
-  const legend = PARTS.filter((part) => shown.has(part)).map((part) =>
-    make("span", {}, make("i", {class: part}), part === "network" ? "exchange" : WORDS[part]));
-  return card("One step across ranks", make("p", {class: "quiet small"}, t.text),
-    make("div", {class: "scroll"}, svg), make("div", {class: "legend"}, legend));
+/** From the command to its end: every second is in one of its parts. */
+function account() {
+  const list = (data.account || []).filter((part) => part.seconds > 0);
+  if (!list.length) return null;
+  const all = list.reduce((n, part) => n + part.seconds, 0);
+  const look = {"start-up": "wait", data: "load", "set-up": "other", meeting: "network", steps: "backward",
+    evaluation: "evaluate", checkpoints: "checkpoint", end: "wait"};
+  return card("From the command to its end: " + time(all), make("div", {class: "bar", id: "account", role: "img",
+    "aria-label": list.map((part) => `${part.name} ${time(part.seconds)}`).join(", ")}, list.map((part) =>
+    make("span", {class: look[part.name], style: `width:${100 * part.seconds / all}%`,
+      title: `${part.name}: ${time(part.seconds)} (${percent(part.seconds / all)})`},
+    part.seconds > 0.09 * all ? time(part.seconds) : ""))),
+  make("div", {class: "legend"}, list.filter((part) => part.seconds > 0.0005 * all).map((part) => make("span", {},
+    make("i", {class: look[part.name]}), `${part.name} ${time(part.seconds)}, ${percent(part.seconds / all)}`))));
 }
 
 // ---- operators --------------------------------------------------------------
@@ -318,6 +294,10 @@ function curves() {
     add("accuracy", "accuracy", overSteps("accuracy", "train_accuracy", "test_accuracy"),
       {format: (v) => v === null || v === undefined ? "-" : (100 * v).toFixed(1) + " %"});
   }
+  if (!data.replayed && data.epochs.some((epoch) => epoch.lr !== data.epochs[0].lr)) {
+    add("lr", "learning rate", {xs: data.epochs.map((epoch) => epoch.step),
+      series: [{name: "at the end of an epoch", values: data.epochs.map((epoch) => epoch.lr), sparse: true}]}, {from: 0});
+  }
   const speed = overSteps("images_per_s", "images_per_s");
   speed.series.forEach((s) => { s.name = "images/s"; });
   add("speed", "images per second", speed, {from: 0, format: (v) => v === null || v === undefined ? "-" : count(v)});
@@ -396,6 +376,13 @@ function buckets() {
     (end > data.step_seconds ? ": what is still on its way crosses at the beginning of the next." : ".") +
     (shown.length < list.length ? ` Shown are the ${shown.length} of ${list.length} buckets that are exposed most.` : "")));
 }
+/** The job, key by key. */
+function settings() {
+  const list = data.settings || [];
+  if (!list.length) return null;
+  return card(null, make("details", {id: "settings"}, make("summary", {}, "Settings of the job"),
+    make("div", {class: "settings"}, list.map(([key, value]) => make("div", {}, make("span", {class: "quiet"}, key + " "), value)))));
+}
 function notes() {
   return data.notes.length ? card("Notes", make("ul", {class: "notes quiet"}, data.notes.map((n) => make("li", {}, n)))) : null;
 }
@@ -423,11 +410,13 @@ function restore(place) {
 function draw() {
   const place = placeOf();
   pending.length = 0;
-  const parts = [head(), banner(), progress(), facts(), data.live ? curves() : null, division(),
-    side(causes(), advice()), timeline(), side(buckets(), plan(), staleness()), operators(),
-    data.live ? null : curves(), hosts(), log(), notes()];
+  const open = document.getElementById("settings") && document.getElementById("settings").open;
+  const parts = data.comparison ? comparisonParts() : data.list ? listParts() : [head(), banner(), progress(), facts(),
+    data.live ? curves() : null, account(), division(), side(causes(), advice()), timeline(),
+    side(buckets(), plan(), staleness()), operators(), data.live ? null : curves(), hosts(), settings(), log(), notes()];
   document.getElementById("page").replaceChildren(...parts.filter((p) => p !== null));
   document.title = data.name + " - syrtos";
+  if (open) document.getElementById("settings").open = true;
   fitAll();
   restore(place);
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -55,10 +56,10 @@ class MadeRun {
   void write_job() const {
     write("run.json", "{\"format\": 1, \"program\": \"syrtos 0.1.0\", \"made\": 1e9}\n");
     write("job.toml",
-          fmt::format("network = \"alexnet\"\nbatch = 32\nepochs = 2\nprecision = "
-                      "\"f32\"\n[data]\nname = \"cifar10\"\n[distribute]\nworkers = {}\n"
+          fmt::format("network = \"{}\"\nbatch = {}\nepochs = 2\nprecision = "
+                      "\"f32\"\n{}[data]\nname = \"cifar10\"\n[distribute]\nworkers = {}\n"
                       "exchange = \"{}\"\nsync = \"{}\"\nwire = \"f32\"\nupdate = \"{}\"\n",
-                      workers, exchange, sync, update));
+                      network, batch, more, workers, exchange, sync, update));
   }
 
   void write_metrics() const {
@@ -85,6 +86,9 @@ class MadeRun {
     write("metrics.jsonl", text);
   }
 
+  /// Steps that are not like the others: step -> what each rank's is then.
+  std::map<int64_t, std::vector<StepDivision>> unusual;
+
   void write_steps() const {
     std::vector<trace::RankDivision> ranks;
     for (size_t rank = 0; rank < steps.size(); ++rank) {
@@ -92,7 +96,8 @@ class MadeRun {
       for (int64_t step = 0; step < 100; ++step) {
         const auto start =
             static_cast<int64_t>(1e9 * static_cast<double>(step) * steps[rank].sum());
-        log.add(step, start, steps[rank]);
+        const auto found = unusual.find(step);
+        log.add(step, start, found == unusual.end() ? steps[rank] : found->second[rank]);
       }
       ranks.push_back({log.rank(), {log.records().begin(), log.records().end()}});
     }
@@ -106,6 +111,9 @@ class MadeRun {
   }
 
   int workers;
+  int64_t batch = 32;
+  std::string network = "alexnet";
+  std::string more;  ///< of the job file
   std::string exchange = "allreduce", sync = "join", update = "auto";
   std::filesystem::path path;
   std::vector<StepDivision> steps;  ///< of each rank; change them before writing
@@ -132,6 +140,61 @@ inline std::string made_exchange(int workers, double exposed_s, double messages 
                       {"arrived_s", 0.09 + exposed_s},
                       {"exposed_s", exposed_s}}};
   return text.dump();
+}
+
+/// What rank `rank` of exchange.json says of its CPUs and links.
+inline nlohmann::json made_rank(int rank, double in_line, int64_t threads, int64_t cores,
+                                const std::string& machine) {
+  return {{"rank", rank},
+          {"host", std::string(1, static_cast<char>('a' + rank))},
+          {"seconds", 100.0},
+          {"machine", machine},
+          {"process", 1000 + rank},
+          {"cores", cores},
+          {"threads", threads},
+          {"cpu_s", 100 * (1 - in_line)},
+          {"ready_s", 100 * in_line},
+          {"links", nlohmann::json::array()}};
+}
+/// A ring in which host `slow` moves bytes at 25 MB/s, the others at 117.
+inline nlohmann::json made_ring(int workers, int slow) {
+  nlohmann::json ranks = nlohmann::json::array();
+  for (int rank = 0; rank < workers; ++rank) {
+    const int to = (rank + 1) % workers;
+    ranks.push_back(made_rank(rank, 0, 2, 2, fmt::format("m{}", rank)));
+    ranks.back()["links"].push_back({{"to", to},
+                                     {"bytes", 1e9},
+                                     {"seconds", rank == slow || to == slow ? 40.0 : 8.5},
+                                     {"retransmitted", 0}});
+  }
+  return ranks;
+}
+inline std::string with_ranks(const std::string& exchange, const nlohmann::json& ranks) {
+  nlohmann::json text = nlohmann::json::parse(exchange);
+  text["ranks"] = ranks;
+  return text.dump();
+}
+/// parts.json of one part of 100 steps, with an account.
+inline std::string made_parts(int workers, double training, double data = 1) {
+  return nlohmann::json({{"parts",
+                          {{{"first_step", 1},
+                            {"last_step", 100},
+                            {"workers", workers},
+                            {"exchange", "allreduce"},
+                            {"sync", "join"},
+                            {"wire", "f32"},
+                            {"update", "auto"},
+                            {"begun", 1.0},
+                            {"ended", 1 + training},
+                            {"time",
+                             {{"start", 0.5},
+                              {"data", data},
+                              {"set_up", 0.25},
+                              {"meeting", 0.25},
+                              {"training", training},
+                              {"end", 0.5}}},
+                            {"lost", nlohmann::json::array()}}}}})
+      .dump();
 }
 
 /// operators.json; a machine of 100 GFLOP/s and 10 GB/s.

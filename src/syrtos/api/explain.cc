@@ -6,10 +6,9 @@ namespace syrtos::api {
 
 namespace {
 
-Explained read(const std::filesystem::path& path, bool trace,
-               const report::ExplainOptions& options) {
+Explained read(const std::filesystem::path& path, const report::ExplainOptions& options) {
   Explained result;
-  result.run = report::read_run(path, {.trace = trace});
+  result.run = report::read_run(path, {.trace = options.trace});
   result.explanation = report::explain(result.run, options);
   return result;
 }
@@ -17,16 +16,15 @@ Explained read(const std::filesystem::path& path, bool trace,
 }  // namespace
 
 Explained explain(const std::filesystem::path& run, const report::ExplainOptions& options) {
-  return read(run, true, options);
+  return read(run, options);
 }
 
-Compared compare(const std::filesystem::path& a, const std::filesystem::path& b) {
-  const report::ExplainOptions plain = {.simulate = false};
+Compared compare(const std::vector<std::filesystem::path>& runs) {
   Compared result;
-  result.a = read(a, false, plain);
-  result.b = read(b, false, plain);
-  result.comparison =
-      report::compare(result.a.run, result.a.explanation, result.b.run, result.b.explanation);
+  for (const std::filesystem::path& run : runs) {
+    result.runs.push_back(read(run, {.trace = false, .advice = 0}));
+  }
+  result.comparison = report::compare(result.runs);
   return result;
 }
 

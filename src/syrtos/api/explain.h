@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include "syrtos/report/explain.h"
 #include "syrtos/report/explain_compare.h"
@@ -9,20 +10,18 @@
 namespace syrtos::api {
 
 /// A run and what is to be said about it; texts, JSON and pages of it are made by `report`.
-struct Explained {
-  report::Run run;
-  report::Explanation explanation;
-};
+using report::Explained;
 
 /// Reads the run's directory and says where the time went, why, and what to do about it. Throws
 /// RequestError when it is no run.
 Explained explain(const std::filesystem::path& run, const report::ExplainOptions& options = {});
 
-/// Two runs, and in what they differ.
+/// Runs, and in what they differ.
 struct Compared {
-  Explained a, b;
+  std::vector<Explained> runs;
   report::Comparison comparison;
 };
-Compared compare(const std::filesystem::path& a, const std::filesystem::path& b);
+/// Two or more; the first is what the others are compared with.
+Compared compare(const std::vector<std::filesystem::path>& runs);
 
 }  // namespace syrtos::api

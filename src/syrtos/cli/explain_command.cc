@@ -41,18 +41,23 @@ void print_json(const nlohmann::json& text) {
   fmt::print("{}\n", text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+void write_page(const std::string& file, const nlohmann::json& data) {
+  AtomicFile page(file);
+  page.write(report::html_page(data));
+  page.commit();
+}
+
 int run_compare(const Options& options, const Context& context) {
   const report::ExplainTextOptions text = text_options(options, context);
+  const auto [runs, comparison] = api::compare({options.runs.begin(), options.runs.end()});
   if (!options.html.empty()) {
-    fail_request("--html shows one run: leave {} out, or --html", options.runs.at(1));
+    write_page(options.html, report::comparison_json(runs, comparison));
   }
-  const api::Compared compared = api::compare(options.runs.at(0), options.runs.at(1));
-  const report::Run& a = compared.a.run;
-  const report::Run& b = compared.b.run;
   if (options.json) {
-    print_json(report::compare_json(a, b, compared.comparison));
+    print_json(report::compare_json(runs, comparison));
   } else {
-    fmt::print("{}", report::compare_text(a, b, compared.comparison, text));
+    fmt::print("{}", report::compare_text(runs, comparison, text));
+    if (!options.html.empty()) fmt::print("written: {}\n", options.html);
   }
   return kExitDone;
 }
@@ -61,11 +66,7 @@ int run_explain(const Options& options, const Context& context) {
   if (options.runs.size() > 1) return run_compare(options, context);
   const report::ExplainTextOptions text = text_options(options, context);
   const auto [run, explanation] = api::explain(options.runs.at(0));
-  if (!options.html.empty()) {
-    AtomicFile file(options.html);
-    file.write(report::html_page(report::page_json(run, explanation)));
-    file.commit();
-  }
+  if (!options.html.empty()) write_page(options.html, report::page_json(run, explanation));
   if (options.json) {
     print_json(report::explain_json(run, explanation));
   } else {
@@ -81,10 +82,11 @@ void add_explain(Command app, Run& run) {
   auto options = std::make_shared<Options>();
   Command command =
       app.add_subcommand("explain", "Say where a run's time went, why, and what to do about it");
-  command.add_option("RUN", options->runs, "run directory; a second one is compared with it")
+  command
+      .add_option("RUN", options->runs, "run directory; further ones are compared with the first")
       .type_name("")
       .required()
-      .values(1, 2);
+      .values(1, 26);
   command.add_option("--by", options->by, "operators by layer, kind or phase").show_default();
   command.add_option("--top", options->top, "operators to show").show_default();
   command.add_option("--html", options->html, "also write a page with charts, in one file")
@@ -95,7 +97,8 @@ void add_explain(Command app, Run& run) {
       "  syrtos explain runs/resnet18-20260714-101500\n"
       "  syrtos explain runs/resnet18-20260714-101500 --by kind --top 20\n"
       "  syrtos explain runs/resnet18-20260714-101500 --html why.html\n"
-      "  syrtos explain runs/before runs/after");
+      "  syrtos explain runs/before runs/after\n"
+      "  syrtos explain runs/a runs/b runs/c --html compared.html");
   command.callback([options, &run] {
     run = [options](const Context& context) { return run_explain(*options, context); };
   });

@@ -37,7 +37,9 @@ void add_watch(Command app, Run& run) {
   auto options = std::make_shared<Options>();
   Command command =
       app.add_subcommand("watch", "Show how a run goes on a page, while it trains and after");
-  command.add_option("RUN", options->run, "run directory").type_name("").required();
+  command.add_option("RUN", options->run, "run directory, or one with runs in it")
+      .type_name("")
+      .required();
   command.add_option("--port", options->page.port, "to listen on; 0: any that is free")
       .range(0, 65535)
       .show_default();
@@ -52,6 +54,7 @@ void add_watch(Command app, Run& run) {
       "Served are / (the page), /data.json (what it shows) and /metrics (for Prometheus).\n"
       "Examples:\n"
       "  syrtos watch runs/resnet18-20260714-101500\n"
+      "  syrtos watch runs\n"
       "  syrtos watch runs/resnet18-20260714-101500 --port 8080 --bind 0.0.0.0");
   command.callback([options, &run] {
     run = [options](const Context& context) { return run_watch(*options, context); };

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 #include "syrtos/planner/units.h"
+#include "syrtos/report/explain_steps.h"
 #include "syrtos/report/text.h"
 
 namespace syrtos::report {
@@ -19,44 +21,10 @@ using trace::StepDivision;
 
 namespace {
 
-constexpr std::array<const char*, 12> kCauseNames = {
-    "slow loader",  "slow rank",     "slow link",   "exchange",   "latency",    "server",
-    "uneven steps", "slow operator", "small batch", "evaluation", "checkpoint", "other"};
-
-/// Of a run that goes on, the first step and then those of about a second.
-bool first_alone(const RunRank& rank) {
-  const std::vector<trace::DivisionRecord>& records = rank.records;
-  return !rank.per_epoch && records.size() > 1 && records[0].steps == 1 && records[1].steps > 1;
-}
-
-/// Without the first steps of processes, if that leaves enough.
-RankTime mean_of(const Run& run, const RunRank& rank) {
-  RankTime time{.rank = rank.rank, .host = rank.host, .name = rank.name()};
-  const bool enough =
-      !rank.per_epoch && rank.records.size() >= 8 * std::max<size_t>(1, run.parts.size());
-  for (size_t i = 0; i < rank.records.size(); ++i) {
-    if (enough && (i == 0 || run.begins_part(rank.records[i].step))) continue;
-    if (i == 0 && first_alone(rank)) continue;
-    time.step += rank.records[i].division();
-    time.steps += rank.records[i].steps;
-  }
-  const auto steps = static_cast<double>(std::max<int64_t>(1, time.steps));
-  for (double& seconds : time.step.seconds) seconds /= steps;
-  time.step.hidden_network /= steps;
-  return time;
-}
-
-RankTime mean_of(const std::vector<RankTime>& ranks) {
-  RankTime mean{.rank = -1, .name = "all"};
-  for (const RankTime& rank : ranks) {
-    mean.step += rank.step;
-    mean.steps = std::max(mean.steps, rank.steps);
-  }
-  const auto count = static_cast<double>(std::max<size_t>(1, ranks.size()));
-  for (double& seconds : mean.step.seconds) seconds /= count;
-  mean.step.hidden_network /= count;
-  return mean;
-}
+constexpr std::array<const char*, 15> kCauseNames = {
+    "slow loader", "slow rank",    "slow link",     "exchange",    "latency",
+    "server",      "uneven steps", "slow operator", "small batch", "evaluation",
+    "checkpoint",  "other",        "too few CPUs",  "pause",       "start and end"};
 
 std::string title_of(const Run& run) {
   const RunJob& job = run.job;
@@ -100,12 +68,38 @@ double images_per_s(const Explanation& explanation, const Run& run) {
   return run.epochs.empty() ? 0 : run.epochs.back().images_per_s;
 }
 
+/// That all workers have trained with.
+int64_t samples_of(const Run& run) {
+  int64_t samples = 0;
+  for (const EpochMetrics& epoch : run.epochs) samples += epoch.samples;
+  if (run.complete() && samples > 0) return samples;
+  return run.parts.empty() ? 0 : run.parts.back().last_step * run.samples_per_step();
+}
+
+/// Everything, divided by the steps.
+double whole_of(const Explanation& explanation, const Run& run) {
+  const bool one_team = std::all_of(run.parts.begin(), run.parts.end(), [&](const auto& part) {
+    return part.same_team(run.parts.back());
+  });
+  if (run.account && one_team && run.parts.back().last_step > 0) {
+    return run.account->sum() / static_cast<double>(run.parts.back().last_step);
+  }
+  double pauses = 0;
+  for (const Pause& pause : explanation.pauses) pauses += pause.seconds;
+  const auto steps = static_cast<double>(std::max<int64_t>(1, explanation.cluster.steps));
+  return explanation.cluster.step.sum() + pauses / steps;
+}
+
 std::string path_of(const Explanation& explanation) {
   const RankTime& all = explanation.cluster;
   if (explanation.step_s <= 0) return "";
-  std::string text =
-      fmt::format("A step takes {}: {} computing", format_short_time(explanation.step_s),
-                  format_short_time(all.computing()));
+  std::string text = fmt::format("A step takes {}", format_short_time(explanation.step_s));
+  if (const auto& spread = explanation.spread) {
+    text += fmt::format(" (median {}, nine of ten between {} and {})",
+                        format_short_time(spread->median), format_short_time(spread->low),
+                        format_short_time(spread->high));
+  }
+  text += fmt::format(": {} computing", format_short_time(all.computing()));
   const auto add = [&](double seconds, const char* what) {
     if (seconds >= 0.005 * explanation.step_s) {
       text += fmt::format(", {} {}", format_short_time(seconds), what);
@@ -171,6 +165,29 @@ double RankTime::seconds() const {
   return step.sum() - step[Part::evaluate] - step[Part::checkpoint];
 }
 
+std::string plan_text(const Explanation& explanation) {
+  if (!explanation.planned_step_s || explanation.step_s <= 0) return "";
+  const double off = explanation.step_s / *explanation.planned_step_s - 1;
+  return fmt::format("The plan expected {} for a step: it was {}, {:.0f} % {}.",
+                     format_short_time(*explanation.planned_step_s),
+                     format_short_time(explanation.step_s), 100 * std::abs(off),
+                     off > 0 ? "longer" : "shorter");
+}
+
+const char* to_string(Certainty certainty) {
+  switch (certainty) {
+    case Certainty::simulated:
+      return "simulated";
+    case Certainty::reckoned:
+      return "reckoned";
+    case Certainty::at_most:
+      return "at most";
+    case Certainty::open:
+      return "open";
+  }
+  return "";
+}
+
 const char* to_string(CauseKind kind) { return kCauseNames.at(static_cast<size_t>(kind)); }
 
 GroupBy parse_group_by(const std::string& text) {
@@ -189,16 +206,17 @@ std::vector<OperatorRow> operator_rows(const OperatorProfile& profile, GroupBy b
   double all = 0;
   for (const OperatorItem& item : profile.items) {
     const double steps = static_cast<double>(item.calls);
+    const double seconds = item.usual_seconds();
     Sum& sum = sums[key_of(item, by)];
     sum.row.calls += 1;
-    sum.row.seconds += item.seconds / steps;
+    sum.row.seconds += seconds;
     sum.flops += item.flops / steps;
     sum.bytes += item.bytes / steps;
     if (profile.peak_gflops > 0 && profile.memory_gb_s > 0) {
       sum.at_best += std::max(item.flops / profile.peak_gflops, item.bytes / profile.memory_gb_s) *
                      1e-9 / steps;
     }
-    all += item.seconds / steps;
+    all += seconds;
   }
   std::vector<OperatorRow> rows;
   for (auto& [name, sum] : sums) {
@@ -208,7 +226,8 @@ std::vector<OperatorRow> operator_rows(const OperatorProfile& profile, GroupBy b
     if (row.seconds > 0) {
       row.gflops = sum.flops / row.seconds * 1e-9;
       row.gb_s = sum.bytes / row.seconds * 1e-9;
-      if (sum.at_best > 0) row.of_roofline = sum.at_best / row.seconds;
+      // What lies in the caches is faster than memory.
+      if (sum.at_best > 0) row.of_roofline = std::min(1.0, sum.at_best / row.seconds);
     }
     rows.push_back(std::move(row));
   }
@@ -225,14 +244,13 @@ Explanation explain(const Run& run, const ExplainOptions& options) {
   explanation.notes = run.notes;
   explanation.in_step = run.job.strategy.sync.in_step();
   explanation.samples_per_step = run.samples_per_step();
-  for (const RunRank& rank : run.ranks) {
-    if (rank.server < 0) explanation.ranks.push_back(mean_of(run, rank));
-    if (rank.server >= 0 && run.job.strategy.exchange.own_servers() > 0)
-      explanation.servers.push_back(mean_of(run, rank));
-  }
-  explanation.cluster = mean_of(explanation.ranks);
+  divide_steps(explanation, run);
   explanation.step_s = explanation.cluster.seconds();
+  explanation.whole_s = whole_of(explanation, run);
   explanation.images_per_s = images_per_s(explanation, run);
+  if (run.account && run.account->sum() > 0) {
+    explanation.images_per_s_in_all = static_cast<double>(samples_of(run)) / run.account->sum();
+  }
   if (run.exchange && run.exchange->planned_step_s > 0) {
     explanation.planned_step_s = run.exchange->planned_step_s;
   }
@@ -242,7 +260,8 @@ Explanation explain(const Run& run, const ExplainOptions& options) {
     explanation.lost.push_back(clean_text(lost_text(lost) + "; the run went on without it"));
   }
   if (explanation.ranks.empty()) {
-    explanation.notes.push_back("nothing says where the time went: no step has been recorded yet");
+    explanation.notes.emplace_back(
+        "nothing says where the time went: no step has been recorded yet");
     return explanation;
   }
   find_causes(explanation, run);

@@ -13,7 +13,7 @@
 
 namespace syrtos::report {
 
-/// The mean step of one rank.
+/// The mean of one rank's usual steps.
 struct RankTime {
   int rank = 0;
   std::string host = {};
@@ -24,6 +24,23 @@ struct RankTime {
   double computing() const;  ///< forward, backward and update
   /// A step alone: without evaluating and saving, which happen now and then.
   double seconds() const;
+};
+
+/// How long usual steps took. Seconds.
+struct StepSpread {
+  int64_t steps = 0;  ///< or records of some steps each
+  double low = 0;     ///< one in twenty is shorter
+  double median = 0;
+  double high = 0;  ///< one in twenty is longer
+  double highest = 0;
+};
+
+/// A step that took far longer than the others.
+struct Pause {
+  int64_t step = 0;
+  double after_s = 0;     ///< since the first step began
+  double seconds = 0;     ///< beyond the usual
+  std::string name = {};  ///< of the rank or host that stood still; empty: not known
 };
 
 enum class CauseKind {
@@ -39,6 +56,9 @@ enum class CauseKind {
   evaluation,
   checkpoint,
   other,
+  cpus,   ///< more threads want to run than there are CPUs
+  pause,  ///< a step or two that stood still
+  start,  ///< what happens once: before the first step, in it, and after the last
 };
 /// "slow loader", for people and programs.
 const char* to_string(CauseKind kind);
@@ -47,15 +67,27 @@ const char* to_string(CauseKind kind);
 struct Cause {
   CauseKind kind = CauseKind::other;
   std::string text;
-  double seconds = 0;  ///< of a step
-  double share = 0;    ///< of a step
+  double seconds = 0;  ///< of a step; of all together where it happens once
+  double share = 0;    ///< of the time from the command to its end, as far as that is known
+  bool once = false;   ///< and not in each step
 };
+
+/// What a gain is worth.
+enum class Certainty {
+  simulated,  ///< by the planner, with what was measured
+  reckoned,   ///< from what was measured
+  at_most,    ///< if the cause were gone altogether
+  open,       ///< nobody knows before it was tried
+};
+const char* to_string(Certainty certainty);
 
 struct Advice {
   std::string what = {};
-  double saves_s = 0;      ///< of a step with as many samples
-  double speed_up = 1;     ///< images per second, new to old
-  bool simulated = false;  ///< by the planner, with what was measured; otherwise reckoned
+  std::string options =
+      {};               ///< of 'syrtos train', to be added to the job; empty: no option does it
+  double speed_up = 1;  ///< images per second, new to old; 1 where it is open
+  Certainty certainty = Certainty::reckoned;
+  bool other_hardware = false;  ///< it takes more than another command
 };
 
 enum class GroupBy { layer, kind, phase };
@@ -78,8 +110,12 @@ struct Explanation {
   std::vector<RankTime> ranks;    ///< workers, by rank
   RankTime cluster;               ///< their mean
   std::vector<RankTime> servers;  ///< of their own
-  double step_s = 0;              ///< mean of the ranks, without evaluating and saving
-  double images_per_s = 0;        ///< of all; 0: not known
+  double step_s = 0;              ///< a usual one, mean of the ranks, without evaluating and saving
+  double whole_s = 0;             ///< of a step, with its share of all that is no step
+  std::optional<StepSpread> spread;
+  std::vector<Pause> pauses;       ///< longest first
+  double images_per_s = 0;         ///< of all, in usual steps; 0: not known
+  double images_per_s_in_all = 0;  ///< from the command to its end; 0: not known
   int64_t samples_per_step = 0;
   bool in_step = true;
   std::string path;               ///< the critical path in words
@@ -93,6 +129,7 @@ struct Explanation {
 
 struct ExplainOptions {
   bool simulate = true;
+  bool trace = true;  ///< it is read, for one step across ranks and links that nobody measured
   size_t advice = 3;
 };
 Explanation explain(const Run& run, const ExplainOptions& options = {});
@@ -106,6 +143,9 @@ double busy_share(const Explanation& explanation, const RankTime& server);
 /// Seconds of a step that ranks wait for each other although none of them is busy for longer than
 /// the others on average: for a server, or for another one each time.
 double unexplained_wait(const Explanation& explanation);
+
+/// What is expected of a run that was planned, and what came: "The plan expected 3 ms ...".
+std::string plan_text(const Explanation& explanation);
 
 /// For explain(): in files of their own.
 void find_causes(Explanation& explanation, const Run& run);

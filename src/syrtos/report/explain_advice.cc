@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "syrtos/base/error.h"
-#include "syrtos/planner/candidates.h"
-#include "syrtos/planner/simulate.h"
 #include "syrtos/planner/units.h"
-#include "syrtos/report/explain.h"
+#include "syrtos/report/explain_cpus.h"
+#include "syrtos/report/explain_job.h"
+#include "syrtos/report/explain_links.h"
+#include "syrtos/report/explain_model.h"
 #include "syrtos/report/text.h"
 
 namespace syrtos::report {
@@ -20,156 +20,47 @@ using trace::Part;
 
 namespace {
 
-constexpr double kMostEffort = 2e6;  // messages: about two seconds in all
-constexpr double kLeastGain = 0.01;
-
-/// The run as the planner sees it: measured passes, and links as fast as they must have been for
-/// the step to take as long as it did.
-class Model {
- public:
-  /// False where the run does not know enough, or the simulation would take too long.
-  bool build(const Explanation& explanation, const Run& run) {
-    if (!run.exchange || run.exchange->buckets.empty() || run.job.workers < 2 ||
-        run.job.batch < 1 || explanation.ranks.size() != static_cast<size_t>(run.job.workers) ||
-        explanation.step_s <= 0 || !run.job.strategy_known ||
-        run.job.strategy.exchange.shares_memory()) {
-      return false;
-    }
-    actual_.workers = static_cast<int>(run.job.workers);
-    actual_.options = run.job.strategy;
-    build_workload(explanation, run);
-    build_cluster(explanation);
-    if (effort_of(workload_, cluster_, actual_) > kMostEffort / 2) return false;
-    calibrate(busy_seconds(explanation));
-    return true;
-  }
-
-  /// Images per second against the run's own, simulated both; nothing when it cannot be.
-  double speed_up(const Candidate& candidate, const Workload& workload,
-                  const ClusterProfile& cluster) const {
-    try {
-      if (!planner::fits(cluster, candidate)) return 0;
-      if (effort_of(workload, cluster, candidate) > kMostEffort) return 0;
-      const double seconds = simulate(workload, cluster, candidate).seconds;
-      if (seconds <= 0 || base_s_ <= 0) return 0;
-      const auto samples = static_cast<double>(step_samples(workload, candidate));
-      const auto before = static_cast<double>(step_samples(workload_, actual_));
-      return samples / seconds / (before / base_s_);
-    } catch (const RequestError&) {
-      return 0;
-    }
-  }
-
-  const Candidate& actual() const { return actual_; }
-  const Workload& workload() const { return workload_; }
-  const ClusterProfile& cluster() const { return cluster_; }
-
- private:
-  /// A step without what the simulation does not have: waiting for whoever saves or is late by
-  /// chance. Waiting for a slow rank or a server it has.
-  double busy_seconds(const Explanation& explanation) const {
-    if (!explanation.in_step) return explanation.step_s;
-    double longest = 0;
-    for (const RankTime& rank : explanation.ranks) {
-      longest = std::max(longest, rank.seconds() - rank.step[Part::wait]);
-    }
-    return actual_.servers() > 0 ? longest + unexplained_wait(explanation) : longest;
-  }
-
-  void build_workload(const Explanation& explanation, const Run& run) {
-    // The fastest rank stands for the network, hosts that are slower have a lower speed.
-    const RankTime& first = *std::min_element(
-        explanation.ranks.begin(), explanation.ranks.end(),
-        [](const RankTime& a, const RankTime& b) { return a.computing() < b.computing(); });
-    workload_.batch = run.job.batch;
-    workload_.samples = run.epochs.empty() ? run.job.batch * 100 : run.epochs.back().samples;
-    auto& times = workload_.compute;
-    times.network = run.job.network;
-    times.update_s = first.step[Part::update];
-    auto& pass = times.passes.emplace_back();
-    pass.batch = planner::worker_batch(workload_, actual_);
-    pass.seconds = first.step[Part::forward] + first.step[Part::backward];
-    pass.load_s = first.step[Part::load] + first.step[Part::other];
-    const double forward = first.step[Part::forward];
-    const auto& buckets = run.exchange->buckets;
-    double latest = 0;
-    for (const BucketTimes& bucket : buckets) latest = std::max(latest, bucket.ready_s);
-    // Buckets are in the order in which the backward pass finishes them.
-    for (size_t i = 0; i < buckets.size(); ++i) {
-      times.tensors.push_back(std::max<size_t>(1, static_cast<size_t>(buckets[i].bytes / 4)));
-      const double from_end = static_cast<double>(buckets.size() - 1 - i);
-      pass.needed.push_back(forward * from_end / static_cast<double>(buckets.size()));
-      const double share = latest > 0 ? buckets[i].ready_s / latest : 1;
-      pass.ready.push_back(std::clamp(share * pass.seconds, forward, pass.seconds));
-    }
-  }
-
-  void build_cluster(const Explanation& explanation) {
-    double fastest = INFINITY;
-    for (const RankTime& rank : explanation.ranks) fastest = std::min(fastest, rank.computing());
-    for (const RankTime& rank : explanation.ranks) {
-      const std::string name = rank.host.empty() ? "host" : rank.host;
-      const double speed = rank.computing() > 0 ? fastest / rank.computing() : 1;
-      if (!cluster_.hosts.empty() && cluster_.hosts.back().name == name) {
-        cluster_.hosts.back().slots += 1;
-        cluster_.hosts.back().speed = std::min(cluster_.hosts.back().speed, speed);
-      } else {
-        HostProfile host;
-        host.name = name;
-        host.speed = speed;
-        cluster_.hosts.push_back(host);
-      }
-    }
-    cluster_.hosts.back().slots += actual_.servers();
-  }
-
-  void set_bandwidth(double bytes_per_s) {
-    for (HostProfile& host : cluster_.hosts) {
-      (cluster_.hosts.size() == 1 ? host.memory_bandwidth : host.bandwidth) = bytes_per_s;
-    }
-  }
-
-  void calibrate(double measured_s) {
-    double low = 1e5, high = 1e11;
-    for (int i = 0; i < 18 && high / low > 1.02; ++i) {
-      const double middle = std::sqrt(low * high);
-      set_bandwidth(middle);
-      base_s_ = simulate(workload_, cluster_, actual_).seconds;
-      (base_s_ > measured_s ? low : high) = middle;
-    }
-  }
-
-  Workload workload_;
-  ClusterProfile cluster_;
-  Candidate actual_;
-  double base_s_ = 0;
-};
+constexpr double kLeastGain = 0.02;
+constexpr int kMostFewer = 6;  // numbers of workers that are tried
 
 class Adviser {
  public:
-  Adviser(Explanation& explanation, const Run& run) : explanation_(explanation), run_(run) {}
+  Adviser(Explanation& explanation, const Run& run)
+      : explanation_(explanation), run_(run), asked_(run) {}
 
   void advise(const ExplainOptions& options) {
-    if (options.simulate && model_.build(explanation_, run_)) simulated();
+    fewer_workers(options.simulate && model_.build(explanation_, run_));
     for (const Cause& cause : explanation_.causes) reckoned(cause);
     auto& advice = explanation_.advice;
-    std::stable_sort(advice.begin(), advice.end(),
-                     [](const Advice& a, const Advice& b) { return a.speed_up > b.speed_up; });
+    // What is not known stands behind the cause that it is for: it was added in their order.
+    std::stable_sort(advice.begin(), advice.end(), [](const Advice& a, const Advice& b) {
+      if (a.other_hardware != b.other_hardware) return b.other_hardware;
+      return a.speed_up > b.speed_up;
+    });
     if (advice.size() > options.advice) advice.resize(options.advice);
   }
 
  private:
-  void add(double speed_up, bool is_simulated, const std::string& what) {
-    if (speed_up < 1 + kLeastGain) return;
+  void add(double speed_up, Certainty certainty, const std::string& what,
+           const std::string& options = "", bool other_hardware = false) {
+    if (certainty != Certainty::open && !(speed_up >= 1 + kLeastGain)) return;
     explanation_.advice.push_back({.what = clean_text(what),
-                                   .saves_s = explanation_.step_s * (1 - 1 / speed_up),
+                                   .options = options,
                                    .speed_up = speed_up,
-                                   .simulated = is_simulated});
+                                   .certainty = certainty,
+                                   .other_hardware = other_hardware});
   }
-  void saves(double seconds, const std::string& what) {
-    add(explanation_.step_s / std::max(0.05 * explanation_.step_s, explanation_.step_s - seconds),
-        false, what);
+  /// Only if the changed job would be taken, and is another one.
+  void change(double speed_up, Certainty certainty, const std::vector<JobChange>& changes,
+              const std::string& what) {
+    if (certainty != Certainty::open && !(speed_up >= 1 + kLeastGain)) return;
+    const std::string options = asked_.options(changes);
+    if (!options.empty()) add(speed_up, certainty, what, options);
   }
+
+  /// If so much of all the time were gone.
+  double without(double share) const { return 1 / (1 - std::min(0.95, share)); }
+
   /// No faster network and no fewer bytes save more than was exposed.
   double of_network(double speed_up) const {
     const double step = explanation_.step_s;
@@ -185,37 +76,45 @@ class Adviser {
     if (options.wire.exact()) {
       Candidate bf16 = model_.actual();
       bf16.options.wire = strategy::parse_wire("bf16");
-      add(of_network(model_.speed_up(bf16, model_.workload(), model_.cluster())), true,
-          "--wire bf16: half the bytes for a gradient");
+      change(of_network(model_.speed_up(bf16, model_.workload(), model_.cluster())),
+             Certainty::simulated, {{"distribute.wire", "bf16"}},
+             "half the bytes for a gradient (rounded: the result changes a little)");
     }
     other_exchanges();
-    if (options.sync.sees_all_gradients()) {
+    if (options.sync.sees_all_gradients() && !options.sync.splits_batch()) {
       Workload larger = model_.workload();
       larger.batch *= 2;
-      add(model_.speed_up(model_.actual(), larger, model_.cluster()), true,
-          fmt::format(
-              "--batch {}: twice the samples for one exchange (the result changes: adapt the "
-              "learning rate)",
-              larger.batch));
+      change(model_.speed_up(model_.actual(), larger, model_.cluster()), Certainty::simulated,
+             {{"batch", fmt::format("{}", larger.batch)}},
+             "twice the samples for one exchange (the result changes: adapt the learning rate)");
     }
-    without_slow_host();
+    repaired_link();
     ClusterProfile faster = model_.cluster();
     if (faster.hosts.size() > 1) {
-      const double now = faster.hosts.front().bandwidth;
       for (HostProfile& host : faster.hosts) host.bandwidth *= 10;
-      add(of_network(model_.speed_up(model_.actual(), model_.workload(), faster)), true,
-          fmt::format("a network that is ten times as fast (it now carries about {} a host)",
-                      planner::format_bandwidth(now)));
+      add(of_network(model_.speed_up(model_.actual(), model_.workload(), faster)),
+          Certainty::simulated, "a network that is ten times as fast" + carried(), "", true);
     }
   }
 
+  /// What links were seen to carry, which is less than they can where nobody was in a hurry.
+  std::string carried() const {
+    std::vector<double> rates;
+    for (const auto& [host, rate] : host_rates(run_)) rates.push_back(rate);
+    if (rates.empty()) return "";
+    std::sort(rates.begin(), rates.end());
+    return fmt::format(" (bytes now move at up to {})",
+                       planner::format_bandwidth(rates[rates.size() / 2]));
+  }
+
   void other_exchanges() {
+    const auto& before = model_.actual().options;
     Candidate best;
     double most = 0;
     for (const char* name : {"allreduce", "ps-colocated"}) {
       Candidate candidate = model_.actual();
       candidate.options.exchange = strategy::parse_exchange(name);
-      if (candidate.options.exchange.kind == model_.actual().options.exchange.kind) continue;
+      if (candidate.options.exchange.kind == before.exchange.kind) continue;
       candidate.options.update = default_update(candidate.options.exchange);
       const double gain = model_.speed_up(candidate, model_.workload(), model_.cluster());
       if (gain > most) {
@@ -223,108 +122,249 @@ class Adviser {
         best = candidate;
       }
     }
-    if (most > 0) {
-      add(of_network(most), true,
-          fmt::format("--exchange {}: another way for the same bytes",
-                      to_string(best.options.exchange)));
-    }
+    if (most <= 0) return;
+    change(
+        of_network(most), Certainty::simulated,
+        {{"distribute.exchange", to_string(best.options.exchange)}, {"distribute.update", "auto"}},
+        "another way for the same bytes");
   }
 
-  void without_slow_host() {
-    const ClusterProfile& all = model_.cluster();
-    if (all.hosts.size() < 3 || model_.actual().servers() > 0) return;
-    const auto slow = std::min_element(
-        all.hosts.begin(), all.hosts.end(),
-        [](const HostProfile& a, const HostProfile& b) { return a.speed < b.speed; });
-    if (slow->speed > 0.95) return;
-    ClusterProfile others = all;
-    others.hosts.erase(others.hosts.begin() + (slow - all.hosts.begin()));
-    Candidate fewer = model_.actual();
-    fewer.workers -= slow->slots;
-    add(model_.speed_up(fewer, model_.workload(), others), true,
-        fmt::format("--workers {}, without host {}: the others would not wait for it",
-                    fewer.workers, slow->name));
+  void repaired_link() {
+    const std::optional<SlowLink> slow = slow_link(run_);
+    if (!slow || slow->host.empty()) return;
+    ClusterProfile even = model_.cluster();
+    double best = 0;
+    for (const HostProfile& host : even.hosts) best = std::max(best, host.bandwidth);
+    for (HostProfile& host : even.hosts) host.bandwidth = best;
+    add(of_network(model_.speed_up(model_.actual(), model_.workload(), even)), Certainty::simulated,
+        fmt::format("repair the link of host {}, so that it is like the others", slow->host));
+  }
+
+  /// Also whether to distribute at all.
+  void fewer_workers(bool modelled) {
+    if (modelled) simulated();
+    const auto [host, alone] = alone_rate();
+    const double gain = explanation_.images_per_s > 0 ? alone / explanation_.images_per_s : 0;
+    Candidate fewer;
+    double most = 0;
+    std::string without;
+    if (modelled && model_.actual().servers() == 0) {
+      most = best_of_fewer(fewer, without);
+    }
+    if (gain >= most) {
+      change(gain, Certainty::reckoned, alone_changes(),
+             fmt::format("do not distribute: {} alone trains {:.0f} images/s, {} together {:.0f}",
+                         host, alone, run_.job.workers, explanation_.images_per_s));
+      return;
+    }
+    change(most, Certainty::simulated, {{"distribute.workers", fmt::format("{}", fewer.workers)}},
+           fmt::format("fewer workers are faster{}{}",
+                       without.empty() ? "" : ", without host " + without,
+                       run_.job.strategy.sync.splits_batch()
+                           ? ""
+                           : " (the batch of all together is smaller: the result changes)"));
+  }
+
+  /// Without the slowest host first: the others wait for it.
+  double best_of_fewer(Candidate& best, std::string& without) const {
+    ClusterProfile hosts = model_.cluster();
+    const auto strength = [](const HostProfile& host) { return host.speed * host.bandwidth; };
+    double most = 0;
+    Candidate candidate = model_.actual();
+    for (int i = 0; i < kMostFewer && hosts.hosts.size() > 2; ++i) {
+      const auto slowest = std::min_element(
+          hosts.hosts.begin(), hosts.hosts.end(),
+          [&](const HostProfile& a, const HostProfile& b) { return strength(a) < strength(b); });
+      const std::string name = slowest->name;
+      candidate.workers -= slowest->slots;
+      hosts.hosts.erase(slowest);
+      if (candidate.workers < 2) break;
+      const double gain = model_.speed_up(candidate, model_.workload(), hosts);
+      if (gain <= most) continue;
+      most = gain;
+      best = candidate;
+      without = i == 0 && is_slow(name) ? name : "";
+    }
+    return most;
+  }
+  bool is_slow(const std::string& host) const {
+    double slowest = INFINITY, fastest = 0;
+    std::string name;
+    for (const HostProfile& one : model_.cluster().hosts) {
+      const double strength = one.speed * one.bandwidth;
+      fastest = std::max(fastest, strength);
+      if (strength < slowest) {
+        slowest = strength;
+        name = one.name;
+      }
+    }
+    return name == host && slowest < 0.95 * fastest;
+  }
+
+  /// The host that computes fastest, and the images per second that it would train alone.
+  std::pair<std::string, double> alone_rate() const {
+    if (run_.job.workers < 2 || explanation_.ranks.empty()) return {};
+    const auto busy = [](const RankTime& rank) { return rank.computing() + rank.step[Part::load]; };
+    const RankTime& best =
+        *std::min_element(explanation_.ranks.begin(), explanation_.ranks.end(),
+                          [&](const RankTime& a, const RankTime& b) { return busy(a) < busy(b); });
+    double update = best.step[Part::update];
+    for (const RankTime& server : explanation_.servers) {
+      update = std::max(update, server.step[Part::update]);
+    }
+    const double seconds = busy(best) + best.step[Part::other] + update - best.step[Part::update];
+    if (seconds <= 0) return {};
+    return {best.host.empty() ? best.name : "host " + best.host,
+            static_cast<double>(run_.job.worker_batch()) / seconds};
+  }
+  std::vector<JobChange> alone_changes() const {
+    return {{"distribute.workers", "1"},   {"distribute.exchange", "allreduce"},
+            {"distribute.sync", "join"},   {"distribute.wire", "f32"},
+            {"distribute.update", "auto"}, {"distribute.batch_norm", "local"}};
   }
 
   void reckoned(const Cause& cause) {
+    const double gone = without(cause.share);
     switch (cause.kind) {
       case CauseKind::loader:
-        saves(
-            cause.seconds,
-            "prepare batches faster: --cache memory, a pack ('syrtos data pack'), a local disk, or "
-            "fewer --threads so that cores are left for loading");
+        change(gone, Certainty::at_most, {{"data.prefetch", "4"}}, "batches are prepared ahead");
+        add(gone, Certainty::at_most,
+            "prepare batches faster: a pack ('syrtos data pack'), a local disk, --cache memory for "
+            "folders of pictures, or fewer --threads so that cores are left for loading");
         break;
       case CauseKind::slow_rank:
-        saves(cause.seconds,
-              one_host() ? "ranks of one host compete for its cores: fewer --workers or --threads"
-                         : "free or repair the slow host, so that it computes like the others");
+        add(gone, Certainty::at_most,
+            "free or repair the slow host, so that it computes like the others");
         break;
       case CauseKind::slow_link:
-        saves(cause.seconds, "repair the slow link, so that it is like the others");
+        if (!has_simulated()) {
+          add(gone, Certainty::at_most, "repair the slow link, so that it is like the others");
+        }
+        break;
+      case CauseKind::cpus:
+        too_many_threads(cause);
+        break;
+      case CauseKind::pause:
+        add(gone, Certainty::reckoned,
+            "look what else that host did at that moment: a backup, swapping, a machine that was "
+            "moved or suspended");
         break;
       case CauseKind::operation:
-        saves(cause.seconds,
-              "another --batch or --precision for the slow operator ('syrtos probe compute' tries "
-              "them); at half of what the machine can do");
+        if (run_.job.precision == "f32") {
+          change(1, Certainty::open, {{"precision", "bf16"}},
+                 "half the bytes for the slow operator ('syrtos probe compute' tries it)");
+        }
         break;
       case CauseKind::evaluation:
-        add(all_s() / (all_s() - 0.8 * cause.seconds), false,
-            "--evaluate-every 5: the last epoch is always evaluated");
+        evaluate_less(cause);
         break;
       case CauseKind::checkpoint:
-        add(all_s() / (all_s() - 0.8 * cause.seconds), false,
-            "save less often (--checkpoint-every), or to a faster disk");
+        save_less(cause);
         break;
       case CauseKind::exchange:
         if (!has_simulated() && run_.job.strategy.wire.exact()) {
-          saves(cause.seconds / 2, "--wire bf16: half the bytes for a gradient");
+          change(without(cause.share / 2), Certainty::at_most, {{"distribute.wire", "bf16"}},
+                 "half the bytes for a gradient (rounded: the result changes a little)");
         }
         break;
       case CauseKind::latency:
-        saves(cause.seconds / 2, "fewer, larger buckets (--bucket-mb), or a larger --batch");
+        change(gone, Certainty::at_most, {{"distribute.sync", "local:4"}},
+               "an exchange every fourth step (the result changes)");
         break;
       case CauseKind::server:
         if (!has_simulated()) {
-          saves(cause.seconds / 2, "--exchange ps-colocated: every worker serves a part");
+          change(gone, Certainty::at_most,
+                 {{"distribute.exchange", "ps-colocated"}, {"distribute.update", "auto"}},
+                 "every worker serves a part");
         }
         break;
       case CauseKind::small_batch:
-        saves(cause.seconds / 2,
-              "a larger --batch: what a step costs once is shared by more samples");
+        larger_batch(gone);
         break;
       case CauseKind::uneven:
         if (run_.job.strategy.sync.sees_all_gradients()) {
-          saves(cause.seconds / 2,
-                "--sync local:4: ranks wait for each other every fourth step only (the result "
-                "changes)");
+          change(gone, Certainty::at_most, {{"distribute.sync", "local:4"}},
+                 "ranks wait for each other every fourth step only (the result changes)");
         }
         break;
+      case CauseKind::start:
       case CauseKind::other:
         break;
     }
   }
 
-  bool one_host() const {
-    const std::vector<RankTime>& ranks = explanation_.ranks;
-    return std::all_of(ranks.begin(), ranks.end(), [&](const RankTime& rank) {
-      return !rank.host.empty() && rank.host == ranks.front().host;
-    });
+  void too_many_threads(const Cause& cause) {
+    const std::optional<TooFewCpus> found = too_few_cpus(explanation_, run_);
+    if (found && found->others) {
+      add(without(cause.share), Certainty::at_most, "end what else runs there, or train elsewhere");
+      return;
+    }
+    if (found && found->threads > 0) {
+      change(without(cause.share), Certainty::open,
+             {{"threads", fmt::format("{}", found->threads)}}, "a core for each thread");
+    }
+    if (run_.job.workers > 1) {
+      change(1, Certainty::open, alone_changes(),
+             "one worker that has all cores of the machine does not share them");
+    }
   }
-  double all_s() const { return explanation_.cluster.step.sum(); }
+
+  /// Sixteen times as large, up to what is usual: what a step costs once is shared by more.
+  void larger_batch(double gone) {
+    const int64_t batch = std::min<int64_t>(64, 16 * run_.job.batch);
+    if (batch <= run_.job.batch) return;
+    change(gone, Certainty::at_most, {{"batch", fmt::format("{}", batch)}},
+           "what a step costs once is shared by more samples (the result changes: adapt the "
+           "learning rate)");
+  }
+
+  /// Of so many epochs with --evaluate-every.
+  static int64_t evaluations(int64_t epochs, int64_t every) {
+    return epochs / every + (epochs % every == 0 ? 0 : 1);
+  }
+  void evaluate_less(const Cause& cause) {
+    const job::JobRequest* request = asked_.request();
+    if (request == nullptr) return;
+    const auto done = static_cast<int64_t>(run_.epochs.size());
+    const int64_t epochs = run_.complete() ? done : std::max(done, request->epochs);
+    const int64_t every = 5 * request->evaluate_every;
+    const auto now = static_cast<double>(evaluations(epochs, request->evaluate_every));
+    const auto then = static_cast<double>(evaluations(epochs, every));
+    if (epochs < 2 || then >= now) return;
+    change(without(cause.share * (1 - then / now)), Certainty::reckoned,
+           {{"evaluate.every", fmt::format("{}", every)}}, "the last epoch is always evaluated");
+  }
+
+  /// After each epoch it is saved anyway.
+  void save_less(const Cause& cause) {
+    const job::JobRequest* request = asked_.request();
+    if (request == nullptr || request->checkpoint_every < 1 || run_.parts.empty()) return;
+    const int64_t steps = run_.parts.back().last_step;
+    const auto epochs = static_cast<int64_t>(run_.epochs.size());
+    const auto now = static_cast<double>(steps / request->checkpoint_every + epochs);
+    const auto then = static_cast<double>(steps / (10 * request->checkpoint_every) + epochs);
+    if (then >= now) return;
+    change(without(cause.share * (1 - then / now)), Certainty::reckoned,
+           {{"checkpoint_every", fmt::format("{}", 10 * request->checkpoint_every)}},
+           "save less often");
+  }
+
   bool has_simulated() const {
-    return std::any_of(explanation_.advice.begin(), explanation_.advice.end(),
-                       [](const Advice& advice) { return advice.simulated; });
+    const auto& advice = explanation_.advice;
+    return std::any_of(advice.begin(), advice.end(),
+                       [](const Advice& one) { return one.certainty == Certainty::simulated; });
   }
 
   Explanation& explanation_;
   const Run& run_;
-  Model model_;
+  const AskedAgain asked_;
+  RunModel model_;
 };
 
 }  // namespace
 
 void find_advice(Explanation& explanation, const Run& run, const ExplainOptions& options) {
-  if (explanation.step_s <= 0) return;
+  if (explanation.step_s <= 0 || options.advice == 0) return;
   Adviser(explanation, run).advise(options);
 }
 

@@ -9,6 +9,7 @@
 #include "syrtos/base/statistics.h"
 #include "syrtos/planner/units.h"
 #include "syrtos/report/explain.h"
+#include "syrtos/report/explain_cpus.h"
 #include "syrtos/report/explain_links.h"
 #include "syrtos/report/text.h"
 
@@ -19,12 +20,14 @@ using trace::Part;
 
 namespace {
 
-constexpr double kWorthSaying = 0.01;  // of a step
+constexpr double kWorthSaying = 0.01;  // of the time
 constexpr double kSlower = 1.05;       // than the others: beyond what varies anyway
 constexpr double kFarBelowRoofline = 0.25;
 constexpr double kGoodKernel = 0.5;     // of the roofline
+constexpr int64_t kSmallBatch = 16;     // samples
 constexpr double kSmallMessage = 32e3;  // bytes: below, latency decides
-constexpr double kSlowLink = 0.5;       // of the fastest link's rate
+constexpr double kInLine = 0.1;         // more than others: a neighbour takes CPUs
+constexpr double kFirst = 0.05;         // of the time: a slow link that was measured comes first
 constexpr double kLatency = 60e-6;      // of a message on Ethernet
 
 template <typename Value>
@@ -67,22 +70,90 @@ class Finder {
         all_(explanation.cluster.step) {}
 
   void find() {
+    too_few_ = too_few_cpus(explanation_, run_);
     loader();
-    slow_rank();
+    if (!too_few_ || too_few_->others) slow_rank();
+    // Whom others take CPUs from is the slow one, if there is one.
+    if (too_few_ && slow_rank_s_ == 0) add(CauseKind::cpus, too_few_->seconds, too_few_->text);
     links_and_exchange();
     uneven();
+    small_batch();
     operators();
     rest();
+    pauses();
+    start_and_end();
     auto& causes = explanation_.causes;
-    std::stable_sort(causes.begin(), causes.end(),
-                     [](const Cause& a, const Cause& b) { return a.seconds > b.seconds; });
+    const auto comes_first = [&](const Cause& cause) {
+      return cause.kind == CauseKind::slow_link && measured_link_ && cause.share > kFirst;
+    };
+    std::stable_sort(causes.begin(), causes.end(), [&](const Cause& a, const Cause& b) {
+      if (comes_first(a) != comes_first(b)) return comes_first(a);
+      return a.share > b.share;
+    });
   }
 
  private:
   void add(CauseKind kind, double seconds, std::string text) {
-    const double share = seconds / explanation_.step_s;
+    const double share = std::min(1.0, seconds / explanation_.whole_s);
     if (share < kWorthSaying) return;
     explanation_.causes.push_back({kind, clean_text(text), seconds, share});
+  }
+  void add_once(CauseKind kind, double seconds, std::string text) {
+    const double share = std::min(1.0, seconds / (explanation_.whole_s * all_steps()));
+    if (share < kWorthSaying) return;
+    explanation_.causes.push_back({kind, clean_text(text), seconds, share, true});
+  }
+  double all_steps() const {
+    const int64_t steps = run_.account ? run_.parts.back().last_step : explanation_.cluster.steps;
+    return static_cast<double>(std::max<int64_t>(1, steps));
+  }
+
+  void pauses() {
+    if (explanation_.pauses.empty()) return;
+    const Pause& longest = explanation_.pauses.front();
+    double seconds = 0;
+    for (const Pause& pause : explanation_.pauses) seconds += pause.seconds;
+    std::string text;
+    if (explanation_.pauses.size() > 1) {
+      text = fmt::format("{} steps stood still, for {} together; the longest: ",
+                         explanation_.pauses.size(), format_short_time(seconds));
+    }
+    text += fmt::format(
+        "{} for {} in step {}, {} after the first step began",
+        longest.name.empty() ? "the exchange stood still" : longest.name + " stood still",
+        format_short_time(longest.seconds), longest.step, format_short_time(longest.after_s));
+    add_once(CauseKind::pause, seconds, text);
+  }
+
+  /// What a person waits for beside steps.
+  void start_and_end() {
+    if (!run_.account) return;
+    const TimeAccount& account = *run_.account;
+    double first = 0;  // steps of processes: beyond a usual one
+    for (const RunRank& rank : run_.ranks) {
+      if (rank.rank != 0 || rank.per_epoch || rank.records.empty()) continue;
+      const trace::DivisionRecord& record = rank.records.front();
+      first = std::max(0.0, record.division().training() -
+                                static_cast<double>(record.steps) * explanation_.step_s);
+    }
+    const double seconds = account.around() + first;
+    std::string text = fmt::format("{} before the first step and after the last:",
+                                   format_short_time(account.around()));
+    const char* between = " ";
+    const auto name = [&](const char* what, double each) {
+      if (each < 0.05 * seconds) return;
+      text += fmt::format("{}{} {}", between, what, format_short_time(each));
+      between = ", ";
+    };
+    name("start-up", account.start);
+    name("opening the data", account.data);
+    name("setting up", account.set_up);
+    name("meeting of the ranks", account.meeting);
+    name("the end", account.end);
+    if (first > 0.05 * seconds) {
+      text += fmt::format("; the first step takes {} longer than others", format_short_time(first));
+    }
+    add_once(CauseKind::start, seconds, text);
   }
 
   void loader() {
@@ -113,6 +184,19 @@ class Finder {
 
   /// What the host's curves say about why it is slow.
   std::string why_slow(const RankTime& slow) const {
+    if (const std::optional<CpuUse> use = cpu_use(run_, slow.rank)) {
+      std::vector<double> in_line;
+      for (const RankTime& rank : ranks_) {
+        const std::optional<CpuUse> other = cpu_use(run_, rank.rank);
+        if (other && rank.rank != slow.rank) in_line.push_back(other->in_line);
+      }
+      if (use->in_line > kInLine + (in_line.empty() ? 0 : median(in_line))) {
+        return fmt::format(
+            "other programs take its CPUs: it gets {:.2f} of them, and its threads stand in line "
+            "{:.0f} % of the time that they want to run",
+            use->cpus, 100 * use->in_line);
+      }
+    }
     const HostMeans own = host_means(slow.host);
     std::vector<double> cpu, running;
     for (const auto& [host, samples] : run_.hosts) {
@@ -181,65 +265,63 @@ class Finder {
                        format_bytes(bucket.bytes), format_short_time(bucket.exposed_s));
   }
 
-  struct SlowPair {
-    std::string text;
-    double ratio = 1;  // of its speed to the fastest's
-  };
-  /// From the trace: the pair of ranks between which bytes move slowest, if it stands out. In a
-  /// ring with a slow link the others are held up too, but now and then they show what they can.
-  std::optional<SlowPair> slow_pair() const {
-    if (!run_.trace || own_servers() > 0) return {};  // a server's link is shared by its workers
-    const std::vector<LinkRate> rates = link_rates(*run_.trace);
-    if (rates.size() < 3) return {};
-    const auto [slow, fast] = std::minmax_element(
-        rates.begin(), rates.end(),
-        [](const LinkRate& a, const LinkRate& b) { return a.bytes_per_s < b.bytes_per_s; });
-    const double ratio = slow->bytes_per_s / fast->bytes_per_s;
-    if (ratio > kSlowLink) return {};
-    return SlowPair{
-        fmt::format("from rank {} to rank {} bytes move at {}, over the fastest link at {}",
-                    slow->from, slow->to, planner::format_bandwidth(slow->bytes_per_s),
-                    planner::format_bandwidth(fast->bytes_per_s)),
-        ratio};
-  }
-
   int own_servers() const { return run_.job.strategy.exchange.own_servers(); }
 
   void links_and_exchange() {
-    if (ranks_.size() < 2) {
-      if (run_.job.workers < 2) return;  // what is left is in rest()
+    if (run_.job.workers < 2) return;  // what is left is in rest()
+    measured_link_ = slow_link(run_);
+    double exposed = all_[Part::network];
+    if (measured_link_) {
+      exposed -= add_measured_link(exposed);
+    } else if (ranks_.size() > 2) {
+      exposed -= add_link_that_stands_out(exposed);
     }
+    exchange(exposed);
+  }
+
+  /// Returns what is no longer to be explained of the exposed exchange.
+  double add_measured_link(double exposed) {
+    const double ratio = measured_link_->ratio;
+    if (explanation_.in_step) {
+      const double wait = unexplained_wait(explanation_);
+      slow_link_s_ = (exposed + wait) * (1 - ratio);
+      add(CauseKind::slow_link, slow_link_s_, measured_link_->text);
+      return exposed * (1 - ratio);
+    }
+    // Free workers do not wait for it: only its own steps are longer.
+    double own = 0, others = 0;
+    int64_t slow = 0;
+    for (const RankTime& rank : ranks_) {
+      const bool is_slow = !measured_link_->host.empty() && rank.host == measured_link_->host;
+      (is_slow ? own : others) += rank.step[Part::network] + rank.step[Part::wait];
+      slow += is_slow ? 1 : 0;
+    }
+    const auto all = static_cast<double>(ranks_.size());
+    if (slow == 0 || slow == static_cast<int64_t>(ranks_.size())) return 0;
+    const double usual = others / (all - static_cast<double>(slow));
+    slow_link_s_ = std::max(0.0, own - static_cast<double>(slow) * usual) / all;
+    add(CauseKind::slow_link, slow_link_s_, measured_link_->text);
+    return std::min(exposed, slow_link_s_);
+  }
+
+  /// Where nobody measured links: one rank exchanges for far longer than the others.
+  double add_link_that_stands_out(double exposed) {
     const auto network = [](const RankTime& rank) { return rank.step[Part::network]; };
     const RankTime& slow = *std::max_element(
         ranks_.begin(), ranks_.end(),
         [&](const RankTime& a, const RankTime& b) { return network(a) < network(b); });
-    double common = all_[Part::network];
     // Whom a busy server serves last exchanges longer, whatever its link.
     const double slower = own_servers() > 0 ? 3 : 1.5;
-    if (ranks_.size() > 2) {
-      const double usual = median_of_others(ranks_, slow.rank, network);
-      if (network(slow) > slower * usual && network(slow) - usual > 0.03 * explanation_.step_s) {
-        slow_link_s_ = network(slow) - usual;
-        common = usual;
-        add(CauseKind::slow_link,
-            explanation_.in_step ? slow_link_s_ : slow_link_s_ / static_cast<double>(ranks_.size()),
-            fmt::format("{} exchanges {} in a step, the others {}: its link, or what shares it{}",
-                        slow.name, format_short_time(network(slow)), format_short_time(usual),
-                        pair_text()));
-      }
+    const double usual = median_of_others(ranks_, slow.rank, network);
+    if (network(slow) <= slower * usual || network(slow) - usual <= 0.03 * explanation_.step_s) {
+      return 0;
     }
-    if (slow_link_s_ == 0) {
-      if (const std::optional<SlowPair> pair = slow_pair()) {
-        add(CauseKind::slow_link, common * (1 - pair->ratio), pair->text);
-        return;
-      }
-    }
-    exchange(common);
-  }
-
-  std::string pair_text() const {
-    const std::optional<SlowPair> pair = slow_pair();
-    return pair ? "; " + pair->text : "";
+    slow_link_s_ = network(slow) - usual;
+    add(CauseKind::slow_link,
+        explanation_.in_step ? slow_link_s_ : slow_link_s_ / static_cast<double>(ranks_.size()),
+        fmt::format("{} exchanges {} in a step, the others {}: its link, or what shares it",
+                    slow.name, format_short_time(network(slow)), format_short_time(usual)));
+    return exposed - usual;
   }
 
   /// Whether waiting is its fault or that of what lies between.
@@ -258,7 +340,7 @@ class Finder {
 
   void exchange(double seconds) {
     if (own_servers() > 0) {
-      server_s_ = seconds + unexplained_wait(explanation_);
+      server_s_ = seconds + left_wait();
       add(CauseKind::server, server_s_,
           fmt::format("{} workers share {}: they wait {} for it{}{}", run_.job.workers,
                       own_servers() == 1 ? "one server" : "the servers (" + run_.job.exchange + ")",
@@ -284,26 +366,68 @@ class Finder {
                     largest_bucket(seconds)));
   }
 
+  /// A slow link explains its part.
+  double left_wait() const {
+    const double wait = unexplained_wait(explanation_);
+    return measured_link_ && explanation_.in_step ? wait * measured_link_->ratio : wait;
+  }
+
   void uneven() {
     if (ranks_.size() < 2 || server_s_ > 0) return;
-    const double wait = unexplained_wait(explanation_);
+    const double wait = left_wait();
     add(CauseKind::uneven, wait,
         fmt::format("another rank is the last in each step: the others wait {} for it",
                     format_short_time(wait)));
   }
 
-  void operators() {
-    if (!run_.operators || run_.operators->peak_gflops <= 0 || run_.operators->memory_gb_s <= 0) {
-      return;
+  /// Of a usual call: what it takes, and what it would take at best.
+  static double at_best(const OperatorProfile& profile, const OperatorItem& item) {
+    return std::max(item.flops / profile.peak_gflops, item.bytes / profile.memory_gb_s) * 1e-9 /
+           static_cast<double>(item.calls);
+  }
+  bool knows_operators() const {
+    return run_.operators && run_.operators->peak_gflops > 0 && run_.operators->memory_gb_s > 0;
+  }
+  /// Where its CPUs are taken, no kernel is to blame.
+  bool has_its_cpus() const {
+    const std::optional<CpuUse> use = cpu_use(run_, 0);
+    return !use || use->in_line < 0.15;
+  }
+
+  /// What a step costs once, whatever its batch: updating, bookkeeping, kernels that hardly begin.
+  void small_batch() {
+    const int64_t batch = run_.job.worker_batch();
+    if (batch < 1 || batch > kSmallBatch || !has_its_cpus() || run_.job.replayed) return;
+    double once = all_[Part::update] + all_[Part::other];
+    std::string text = fmt::format(
+        "a worker computes only {} sample{} in a step; updating and bookkeeping cost {} whatever "
+        "the batch",
+        batch, batch == 1 ? "" : "s", format_short_time(once));
+    if (knows_operators()) {
+      double taken = 0, best = 0;
+      for (const OperatorItem& item : run_.operators->items) {
+        taken += item.usual_seconds();
+        best += at_best(*run_.operators, item);
+      }
+      if (taken > 0 && best < kFarBelowRoofline * taken) {
+        once += taken - best / kGoodKernel;
+        text += fmt::format(", and kernels reach {:.0f} % of what the machine can do",
+                            100 * best / taken);
+      }
     }
+    if (once < 0.2 * explanation_.step_s) return;
+    small_batch_s_ = std::min(once, explanation_.step_s);
+    add(CauseKind::small_batch, small_batch_s_, text);
+  }
+
+  void operators() {
+    if (!knows_operators() || !has_its_cpus() || small_batch_s_ > 0) return;
     const OperatorProfile& profile = *run_.operators;
     const OperatorItem* worst = nullptr;
     double largest = 0, ratio = 0;
     for (const OperatorItem& item : profile.items) {
-      const double seconds = item.seconds / static_cast<double>(item.calls);
-      const double best =
-          std::max(item.flops / profile.peak_gflops, item.bytes / profile.memory_gb_s) * 1e-9 /
-          static_cast<double>(item.calls);
+      const double seconds = item.usual_seconds();
+      const double best = at_best(profile, item);
       if (seconds <= 0 || best <= 0 || best / seconds > kFarBelowRoofline) continue;
       const double loss = seconds - best / kGoodKernel;
       if (loss > largest) {
@@ -316,25 +440,19 @@ class Finder {
     add(CauseKind::operation, largest,
         fmt::format("{} of {} ({}, {}) takes {} and reaches {:.0f} % of what the machine can do",
                     worst->operation, worst->layer, worst->phase, worst->kernel,
-                    format_short_time(worst->seconds / static_cast<double>(worst->calls)),
-                    100 * ratio));
+                    format_short_time(worst->usual_seconds()), 100 * ratio));
   }
 
   void rest() {
     const double evaluate = all_[Part::evaluate], checkpoint = all_[Part::checkpoint];
-    const double once = all_[Part::update] + all_[Part::other];
+    const auto share = [&](double seconds) {
+      return 100 * std::min(1.0, seconds / explanation_.whole_s);
+    };
     add(CauseKind::evaluation, evaluate,
-        fmt::format("evaluating takes {:.0f} % of the run", 100 * evaluate / all_.sum()));
+        fmt::format("evaluating takes {:.0f} % of the time", share(evaluate)));
     add(CauseKind::checkpoint, checkpoint,
-        fmt::format("saving checkpoints takes {:.0f} % of the run", 100 * checkpoint / all_.sum()));
-    const int64_t batch = run_.job.worker_batch();
-    if (batch > 0 && batch <= 16 && once > 0.2 * explanation_.step_s) {
-      add(CauseKind::small_batch, once,
-          fmt::format(
-              "a worker computes only {} samples in a step; updating and bookkeeping cost {} "
-              "whatever the batch",
-              batch, format_short_time(once)));
-    } else {
+        fmt::format("saving checkpoints takes {:.0f} % of the time", share(checkpoint)));
+    if (small_batch_s_ == 0) {
       add(CauseKind::other, all_[Part::other],
           fmt::format("{} in a step are neither computing nor waiting",
                       format_short_time(all_[Part::other])));
@@ -348,7 +466,9 @@ class Finder {
   const Run& run_;
   const std::vector<RankTime>& ranks_;
   const trace::StepDivision& all_;
-  double slow_rank_s_ = 0, slow_link_s_ = 0, server_s_ = 0;
+  std::optional<TooFewCpus> too_few_;
+  std::optional<SlowLink> measured_link_;
+  double slow_rank_s_ = 0, slow_link_s_ = 0, server_s_ = 0, small_batch_s_ = 0;
 };
 
 }  // namespace

@@ -5,220 +5,324 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "syrtos/base/format.h"
 #include "syrtos/planner/units.h"
+#include "syrtos/report/explain_links.h"
 #include "syrtos/report/text.h"
 
 namespace syrtos::report {
 
-using nlohmann::json;
 using planner::format_short_time;
 
 namespace {
 
-constexpr double kSame = 0.02;  // of the total: below, runs vary anyway
+constexpr double kSame = 0.02;       // below, runs vary anyway
+constexpr double kOtherRate = 1.25;  // of a link: beyond what varies
 
-std::vector<std::string> other_settings(const RunJob& a, const RunJob& b) {
-  std::vector<std::string> other;
-  const auto add = [&](const char* name, const auto& of_a, const auto& of_b) {
-    if (of_a != of_b) other.push_back(clean_text(fmt::format("{} {}, {}", name, of_a, of_b)));
-  };
-  add("network", a.network, b.network);
-  add("input", a.input, b.input);
-  add("data", a.data, b.data);
-  add("batch", a.batch, b.batch);
-  add("precision", a.precision, b.precision);
-  add("threads", a.threads, b.threads);
-  add("workers", a.workers, b.workers);
-  if (a.workers > 1 || b.workers > 1) {
-    add("exchange", a.exchange, b.exchange);
-    add("sync", a.sync, b.sync);
-    add("wire", a.wire, b.wire);
-  }
-  return other;
+std::string name_of(size_t run) {
+  return run < 26 ? std::string(1, static_cast<char>('A' + run)) : fmt::format("run {}", run + 1);
 }
 
-void sort_by_change(std::vector<Difference>& differences) {
-  std::stable_sort(differences.begin(), differences.end(),
-                   [](const Difference& a, const Difference& b) {
-                     return std::fabs(a.change()) > std::fabs(b.change());
-                   });
-}
+class Comparer {
+ public:
+  explicit Comparer(const std::vector<Explained>& runs) : runs_(runs) {}
 
-std::string change_text(double seconds) {
-  return (seconds < 0 ? "-" : "+") + format_short_time(std::fabs(seconds));
-}
-
-/// Both profiles, item by item; what only one has counts as 0 in the other.
-std::vector<Difference> operator_changes(const OperatorProfile& a, double scale_a,
-                                         const OperatorProfile& b, double scale_b) {
-  std::map<std::string, Difference> items;
-  const auto add = [&](const OperatorProfile& profile, double scale, double Difference::*side) {
-    for (const OperatorItem& item : profile.items) {
-      const std::string name = clean_text(item.layer + " " + item.operation + " " + item.phase);
-      Difference& found = items[name];
-      found.name = name;
-      found.*side += scale * item.seconds / static_cast<double>(item.calls);
+  Comparison compare() {
+    for (size_t i = 0; i < runs_.size(); ++i) {
+      const Explanation& one = runs_[i].explanation;
+      result_.names.push_back(name_of(i));
+      result_.images_per_s.push_back(one.images_per_s);
+      result_.in_all.push_back(one.images_per_s_in_all);
+      samples_.push_back(one.images_per_s * one.step_s);
     }
-  };
-  add(a, scale_a, &Difference::a);
-  add(b, scale_b, &Difference::b);
-  std::vector<Difference> changes;
-  for (auto& [name, item] : items) {
-    const double larger = std::max(item.a, item.b);
-    if (std::fabs(item.change()) > kSame * larger) changes.push_back(item);
+    find_unit();
+    settings();
+    cluster();
+    account();
+    steps();
+    ranks();
+    operators();
+    for (size_t i = 1; i < runs_.size(); ++i) result_.verdicts.push_back(verdict(i));
+    for (size_t i = 0; i < runs_.size(); ++i) {
+      for (const std::string& note : runs_[i].explanation.notes) {
+        result_.notes.push_back(result_.names[i] + ": " + note);
+      }
+    }
+    return std::move(result_);
   }
-  sort_by_change(changes);
-  return changes;
-}
 
-std::string verdict_of(const Comparison& c) {
-  std::string text;
-  if (c.images_per_s_a > 0 && c.images_per_s_b > 0) {
-    const double ratio = c.images_per_s_b / c.images_per_s_a;
-    text += std::fabs(ratio - 1) < kSame
-                ? fmt::format("Both are equally fast ({} and {} images/s)",
-                              format_count(std::llround(c.images_per_s_a)),
-                              format_count(std::llround(c.images_per_s_b)))
-                : fmt::format("B is {:.2f} times as fast: {} instead of {} images/s", ratio,
-                              format_count(std::llround(c.images_per_s_b)),
-                              format_count(std::llround(c.images_per_s_a)));
-    text += ". ";
-  }
-  if (c.total.a <= 0 || c.total.b <= 0) return text;
-  text +=
-      fmt::format("{} takes {} instead of {}", c.per_step ? "A step" : "A worker's 1,000 images",
-                  format_short_time(c.total.b), format_short_time(c.total.a));
-  if (std::fabs(c.total.change()) < kSame * c.total.a) return text + ": no more than runs vary.";
-  text += ": ";
-  // What changed in the same direction explains it.
-  double explained = 0;
-  int named = 0;
-  for (const Difference& part : c.parts) {
-    if (part.change() * c.total.change() <= 0 || named == 3) continue;
-    if (std::fabs(part.change()) < 0.05 * std::fabs(c.total.change())) continue;
-    text += fmt::format("{}{} {}", named++ > 0 ? ", " : "", change_text(part.change()), part.name);
-    explained += part.change();
-  }
-  text += fmt::format(" make up {:.0f} % of it.", 100 * explained / c.total.change());
-  if (!c.ranks.empty() && c.ranks.size() > 1) {
-    const Difference& rank = c.ranks.front();
-    const double typical = std::fabs(c.ranks[c.ranks.size() / 2].change());
-    if (std::fabs(rank.change()) > 2 * typical + 0.05 * c.total.a) {
-      text += fmt::format(" {} stands out: it computes for {} instead of {}.", rank.name,
-                          format_short_time(rank.b), format_short_time(rank.a));
+ private:
+  /// Steps of as many samples can be compared as they are; the images of all workers always.
+  void find_unit() {
+    const auto [least, most] = std::minmax_element(samples_.begin(), samples_.end());
+    result_.per_step = *least <= 0 || *most < 1.001 * *least;
+    for (const double samples : samples_) {
+      scales_.push_back(result_.per_step ? 1 : 1000 / samples);
     }
   }
-  if (!c.operators.empty()) {
-    const Difference& item = c.operators.front();
-    if (std::fabs(item.change()) > 0.2 * std::fabs(c.total.change())) {
-      text += fmt::format(" The operator that changed most is {}: {} instead of {}.", item.name,
-                          format_short_time(item.b), format_short_time(item.a));
+
+  void add_setting(const std::string& name, std::vector<std::string> values) {
+    const bool same = std::all_of(values.begin(), values.end(),
+                                  [&](const std::string& value) { return value == values[0]; });
+    if (same) return;
+    for (std::string& value : values) value = clean_text(value.empty() ? "-" : value);
+    result_.other.push_back({clean_text(name), std::move(values)});
+  }
+  template <typename Value>
+  void add_values(const std::string& name, Value value) {
+    std::vector<std::string> values;
+    for (const Explained& one : runs_) values.push_back(value(one.run));
+    add_setting(name, std::move(values));
+  }
+
+  /// Every key of the job; where one of them is not known, what the report knows of it.
+  void settings() {
+    const bool known = std::all_of(runs_.begin(), runs_.end(),
+                                   [](const Explained& one) { return one.run.job.request; });
+    if (known) {
+      for (const job::JobField& field : job::job_fields()) {
+        if (!field.recorded) continue;
+        add_values(std::string(field.key), [&](const Run& run) {
+          if (field.key == "distribute.workers") return fmt::format("{}", run.job.workers);
+          return job::field_text(*run.job.request, field);
+        });
+      }
+      return;
+    }
+    add_values("network", [](const Run& run) { return run.job.network; });
+    add_values("data", [](const Run& run) { return run.job.data; });
+    add_values("batch", [](const Run& run) { return fmt::format("{}", run.job.batch); });
+    add_values("workers", [](const Run& run) { return fmt::format("{}", run.job.workers); });
+    add_values("exchange", [](const Run& run) { return run.job.exchange; });
+    add_values("sync", [](const Run& run) { return run.job.sync; });
+    add_values("wire", [](const Run& run) { return run.job.wire; });
+  }
+
+  /// Where they ran, and how fast each host moves bytes.
+  void cluster() {
+    add_values("hosts", [](const Run& run) {
+      std::set<std::string> hosts;
+      for (const RunRank& rank : run.ranks) hosts.insert(rank.host);
+      return hosts.size() > 12 ? fmt::format("{} hosts", hosts.size())
+                               : fmt::format("{}", fmt::join(hosts, " "));
+    });
+    add_values("cores", [](const Run& run) {
+      std::set<int64_t> cores;
+      if (run.exchange) {
+        for (const auto& rank : run.exchange->ranks) cores.insert(rank.cores);
+      }
+      return fmt::format("{}", fmt::join(cores, " "));
+    });
+    std::vector<std::map<std::string, double>> rates;
+    std::set<std::string> hosts;
+    for (const Explained& one : runs_) {
+      rates.push_back(host_rates(one.run));
+      for (const auto& [host, rate] : rates.back()) hosts.insert(host);
+    }
+    for (const std::string& host : hosts) {
+      double least = INFINITY, most = 0;
+      std::vector<std::string> values;
+      for (auto& of_run : rates) {
+        const auto found = of_run.find(host);
+        values.push_back(found == of_run.end() ? "-" : planner::format_bandwidth(found->second));
+        if (found == of_run.end()) continue;
+        least = std::min(least, found->second);
+        most = std::max(most, found->second);
+      }
+      if (most > kOtherRate * least) add_setting("link of host " + host, std::move(values));
     }
   }
-  return text;
-}
 
-json to_json(const std::vector<Difference>& differences) {
-  json list = json::array();
-  for (const Difference& d : differences) {
-    list.push_back({{"name", d.name}, {"a", d.a}, {"b", d.b}, {"change", d.change()}});
+  void account() {
+    for (const Explained& one : runs_) {
+      if (!one.run.account) return;
+    }
+    ComparedTime total{"from the command to its end", {}};
+    for (const Explained& one : runs_) total.values.push_back(one.run.account->sum());
+    result_.account.push_back(total);
+    const size_t parts = account_parts(*runs_[0].run.account).size();
+    for (size_t i = 0; i < parts; ++i) {
+      ComparedTime part;
+      for (const Explained& one : runs_) {
+        const auto [name, seconds] = account_parts(*one.run.account)[i];
+        part.name = name;
+        part.values.push_back(seconds);
+      }
+      const double most = *std::max_element(part.values.begin(), part.values.end());
+      if (most > 0) result_.account.push_back(part);
+    }
   }
-  return list;
-}
+
+  template <typename Value>
+  ComparedTime scaled(const std::string& name, Value value) const {
+    ComparedTime time{name, {}};
+    for (size_t i = 0; i < runs_.size(); ++i) {
+      time.values.push_back(scales_[i] * value(runs_[i].explanation));
+    }
+    return time;
+  }
+
+  void steps() {
+    result_.total = scaled("total", [](const Explanation& one) { return one.cluster.seconds(); });
+    for (size_t i = 0; i < trace::kParts; ++i) {
+      const auto part = static_cast<trace::Part>(i);
+      if (part == trace::Part::evaluate || part == trace::Part::checkpoint) continue;
+      ComparedTime time = scaled(std::string(trace::kPartNames[i]),
+                                 [&](const Explanation& one) { return one.cluster.step[part]; });
+      const double most = *std::max_element(time.values.begin(), time.values.end());
+      if (most > 0) result_.parts.push_back(std::move(time));
+    }
+    sort_by_change(result_.parts);
+  }
+
+  /// Ranks have as many images each where they are as many.
+  void ranks() {
+    for (const RankTime& rank : runs_[0].explanation.ranks) {
+      ComparedTime time{rank.name, {}};
+      for (size_t i = 0; i < runs_.size(); ++i) {
+        const auto& ranks = runs_[i].explanation.ranks;
+        const auto same = std::find_if(ranks.begin(), ranks.end(),
+                                       [&](const RankTime& one) { return one.rank == rank.rank; });
+        if (same != ranks.end()) time.values.push_back(scales_[i] * same->computing());
+      }
+      if (time.values.size() == runs_.size()) result_.ranks.push_back(std::move(time));
+    }
+    sort_by_change(result_.ranks);
+  }
+
+  /// All profiles, item by item; what only some have counts as 0 in the others.
+  void operators() {
+    const std::string& network = runs_[0].run.job.network;
+    for (const Explained& one : runs_) {
+      if (one.run.job.network != network) {
+        result_.notes.push_back("operators are not compared: the networks differ");
+        return;
+      }
+      if (!one.run.operators) {
+        result_.notes.push_back(fmt::format("operators are not compared: not all runs have {}",
+                                            run::name_of(run::File::operators)));
+        return;
+      }
+    }
+    std::map<std::string, ComparedTime> items;
+    for (size_t i = 0; i < runs_.size(); ++i) {
+      for (const OperatorItem& item : runs_[i].run.operators->items) {
+        const std::string name = clean_text(item.layer + " " + item.operation + " " + item.phase);
+        ComparedTime& found = items[name];
+        found.name = name;
+        found.values.resize(runs_.size());
+        found.values[i] += scales_[i] * item.usual_seconds();
+      }
+    }
+    for (auto& [name, item] : items) {
+      const auto [least, most] = std::minmax_element(item.values.begin(), item.values.end());
+      if (*most - *least > kSame * *most) result_.operators.push_back(item);
+    }
+    sort_by_change(result_.operators);
+  }
+
+  static void sort_by_change(std::vector<ComparedTime>& times) {
+    const auto spread = [](const ComparedTime& time) {
+      const auto [least, most] = std::minmax_element(time.values.begin(), time.values.end());
+      return *most - *least;
+    };
+    std::stable_sort(times.begin(), times.end(), [&](const ComparedTime& a, const ComparedTime& b) {
+      return spread(a) > spread(b);
+    });
+  }
+
+  /// By how much steps of one run vary, as a share of its step: what one in ten is away at least.
+  static double variation(const Explanation& one) {
+    if (!one.spread || one.spread->median <= 0) return kSame;
+    return std::max(kSame, 0.5 * (one.spread->high - one.spread->low) / one.spread->median);
+  }
+
+  static std::string change_text(double seconds) {
+    return (seconds < 0 ? "-" : "+") + format_short_time(std::fabs(seconds));
+  }
+
+  std::string verdict(size_t i) const {
+    const std::string name = result_.names[i];
+    std::string text;
+    if (!result_.account.empty()) {
+      text += fmt::format("From the command to its end {} took {}, A {}. ", name,
+                          format_short_time(result_.account[0].values[i]),
+                          format_short_time(result_.account[0].values[0]));
+    }
+    const double a = result_.total.values[0], b = result_.total.values[i];
+    if (a <= 0 || b <= 0) return text;
+    text += fmt::format("{} takes {} instead of {}", result_.per_step ? "A step" : "1,000 images",
+                        format_short_time(b), format_short_time(a));
+    if (result_.images_per_s[0] > 0 && result_.images_per_s[i] > 0) {
+      text += fmt::format(" ({} instead of {} images/s)",
+                          format_count(std::llround(result_.images_per_s[i])),
+                          format_count(std::llround(result_.images_per_s[0])));
+    }
+    const double varies =
+        std::max(variation(runs_[0].explanation), variation(runs_[i].explanation));
+    if (std::fabs(b - a) < varies * a) {
+      return text +
+             fmt::format(": within the spread of steps, which vary by {:.0f} %.", 100 * varies);
+    }
+    text += fmt::format(": in steps {} is {:.2f} times as fast", name, a / b);
+    return text + reasons(i, b - a);
+  }
+
+  /// What changed in the same direction explains it.
+  std::string reasons(size_t i, double change) const {
+    double explained = 0;
+    int named = 0;
+    std::string text;
+    for (const ComparedTime& part : result_.parts) {
+      const double changed = part.values[i] - part.values[0];
+      if (changed * change <= 0 || named == 3) continue;
+      if (std::fabs(changed) < 0.05 * std::fabs(change)) continue;
+      text += fmt::format("{}{} {}", named++ > 0 ? ", " : ". ", change_text(changed), part.name);
+      explained += changed;
+    }
+    if (named == 0) return text + ".";
+    text += explained / change < 1.005
+                ? fmt::format(" make up {:.0f} % of it.", 100 * explained / change)
+                : std::string("; other parts went the other way.");
+    if (result_.ranks.size() > 1) text += rank_that_stands_out(i);
+    if (!result_.operators.empty()) {
+      const ComparedTime& item = result_.operators.front();
+      if (std::fabs(item.values[i] - item.values[0]) > 0.2 * std::fabs(change)) {
+        text += fmt::format(" The operator that changed most is {}: {} instead of {}.", item.name,
+                            format_short_time(item.values[i]), format_short_time(item.values[0]));
+      }
+    }
+    return text;
+  }
+
+  std::string rank_that_stands_out(size_t i) const {
+    const auto change = [&](const ComparedTime& rank) {
+      return std::fabs(rank.values[i] - rank.values[0]);
+    };
+    std::vector<double> changes;
+    const ComparedTime* most = &result_.ranks.front();
+    for (const ComparedTime& rank : result_.ranks) {
+      changes.push_back(change(rank));
+      if (change(rank) > change(*most)) most = &rank;
+    }
+    std::sort(changes.begin(), changes.end());
+    if (change(*most) <= 2 * changes[changes.size() / 2] + 0.05 * result_.total.values[0]) {
+      return "";
+    }
+    return fmt::format(" {} stands out: it computes for {} instead of {}.", most->name,
+                       format_short_time(most->values[i]), format_short_time(most->values[0]));
+  }
+
+  const std::vector<Explained>& runs_;
+  std::vector<double> samples_;  // of a step, of all workers
+  std::vector<double> scales_;
+  Comparison result_;
+};
 
 }  // namespace
 
-Comparison compare(const Run& a, const Explanation& of_a, const Run& b, const Explanation& of_b) {
-  Comparison result;
-  result.other = other_settings(a.job, b.job);
-  const int64_t batch_a = a.job.worker_batch(), batch_b = b.job.worker_batch();
-  result.per_step = batch_a == batch_b || batch_a == 0 || batch_b == 0;
-  const double scale_a = result.per_step ? 1 : 1000.0 / static_cast<double>(batch_a);
-  const double scale_b = result.per_step ? 1 : 1000.0 / static_cast<double>(batch_b);
-  result.images_per_s_a = of_a.images_per_s;
-  result.images_per_s_b = of_b.images_per_s;
-  result.total = {"total", scale_a * of_a.cluster.step.sum(), scale_b * of_b.cluster.step.sum()};
-  for (size_t i = 0; i < trace::kParts; ++i) {
-    const Difference part{std::string(trace::kPartNames[i]), scale_a * of_a.cluster.step.seconds[i],
-                          scale_b * of_b.cluster.step.seconds[i]};
-    if (part.a > 0 || part.b > 0) result.parts.push_back(part);
-  }
-  sort_by_change(result.parts);
-  for (const RankTime& rank : of_a.ranks) {
-    for (const RankTime& other : of_b.ranks) {
-      if (rank.rank != other.rank) continue;
-      result.ranks.push_back({rank.name, scale_a * rank.computing(), scale_b * other.computing()});
-    }
-  }
-  sort_by_change(result.ranks);
-  if (a.operators && b.operators && a.job.network == b.job.network) {
-    result.operators = operator_changes(*a.operators, scale_a, *b.operators, scale_b);
-  } else {
-    result.notes.push_back(a.job.network != b.job.network
-                               ? "operators are not compared: the networks differ"
-                               : fmt::format("operators are not compared: not both runs have {}",
-                                             run::name_of(run::File::operators)));
-  }
-  for (const std::string& note : of_a.notes) result.notes.push_back("A: " + note);
-  for (const std::string& note : of_b.notes) result.notes.push_back("B: " + note);
-  result.verdict = verdict_of(result);
-  return result;
-}
-
-std::string compare_text(const Run& a, const Run& b, const Comparison& comparison,
-                         const ExplainTextOptions& options) {
-  const auto columns = static_cast<size_t>(std::max(60, options.columns));
-  std::string text =
-      fmt::format("A: {}\nB: {}\n", clean_text(a.path.string()), clean_text(b.path.string()));
-  const auto paragraph = [&](const std::string& words) {
-    for (const std::string& line : wrapped(words, columns)) text += line + "\n";
-  };
-  if (!comparison.other.empty()) {
-    std::string words = "They differ in ";
-    for (size_t i = 0; i < comparison.other.size(); ++i) {
-      words += (i > 0 ? "; " : "") + comparison.other[i];
-    }
-    paragraph(words + ".");
-  }
-  text += "\n";
-  paragraph(comparison.verdict);
-  const auto table = [&](const std::string& title, const std::vector<Difference>& rows,
-                         size_t most) {
-    if (rows.empty()) return;
-    text += fmt::format("\n{:<44} {:>10} {:>10} {:>11}\n", title, "A", "B", "change");
-    for (size_t i = 0; i < rows.size() && i < most; ++i) {
-      const std::string name = shortened(rows[i].name, 42);
-      text += "  " + name + std::string(42 - length_of(name), ' ') +
-              fmt::format(" {:>10} {:>10} {:>11}\n", format_short_time(rows[i].a),
-                          format_short_time(rows[i].b), change_text(rows[i].change()));
-    }
-  };
-  std::vector<Difference> parts{comparison.total};
-  parts.insert(parts.end(), comparison.parts.begin(), comparison.parts.end());
-  table(comparison.per_step ? "A step, mean of all ranks" : "1,000 images, mean of all ranks",
-        parts, parts.size());
-  table("Computing, rank by rank", comparison.ranks, 8);
-  table("Operators of rank 0", comparison.operators, options.top);
-  if (!comparison.notes.empty()) text += "\n";
-  for (const std::string& note : comparison.notes) paragraph("note: " + clean_text(note));
-  return text;
-}
-
-json compare_json(const Run& a, const Run& b, const Comparison& comparison) {
-  return {{"a", a.path.string()},
-          {"b", b.path.string()},
-          {"other", comparison.other},
-          {"unit", comparison.per_step ? "step" : "1000 images"},
-          {"images_per_s_a", comparison.images_per_s_a},
-          {"images_per_s_b", comparison.images_per_s_b},
-          {"total", to_json(std::vector<Difference>{comparison.total})[0]},
-          {"parts", to_json(comparison.parts)},
-          {"ranks", to_json(comparison.ranks)},
-          {"operators", to_json(comparison.operators)},
-          {"verdict", comparison.verdict},
-          {"notes", comparison.notes}};
-}
+Comparison compare(const std::vector<Explained>& runs) { return Comparer(runs).compare(); }
 
 }  // namespace syrtos::report

@@ -8,30 +8,48 @@
 
 namespace syrtos::report {
 
-/// Something of both runs. Seconds of a step, or of 1,000 images where steps cannot be compared.
-struct Difference {
-  std::string name;
-  double a = 0, b = 0;
-  double change() const { return b - a; }
+/// A run and what is to be said about it.
+struct Explained {
+  Run run;
+  Explanation explanation;
 };
 
-/// From the total down to what explains it.
+/// Something that the jobs or clusters of the runs do not have in common, as text.
+struct OtherSetting {
+  std::string name;                 ///< "optimizer.learning_rate", "link of host c"
+  std::vector<std::string> values;  ///< of each run
+};
+
+/// Something of all runs, in seconds: of everything, of a step, or of 1,000 images of all workers
+/// where steps cannot be compared.
+struct ComparedTime {
+  std::string name;
+  std::vector<double> values;  ///< of each run
+  /// Of the last run against the first.
+  double change() const { return values.back() - values.front(); }
+};
+
+/// From the total down to what explains it. The first run is what the others are compared with.
 struct Comparison {
-  std::vector<std::string> other;  ///< what the jobs do not have in common: "batch 32, 64"
-  bool per_step = true;            ///< otherwise per 1,000 images of a worker
-  double images_per_s_a = 0, images_per_s_b = 0;
-  Difference total;
-  std::vector<Difference> parts;      ///< largest change first
-  std::vector<Difference> ranks;      ///< computing of each that both have, largest change first
-  std::vector<Difference> operators;  ///< that changed: layer, kind, phase; largest change first
-  std::string verdict;
+  std::vector<std::string> names;       ///< "A", "B", ... of each run
+  std::vector<OtherSetting> other;      ///< all that differs
+  bool per_step = true;                 ///< otherwise per 1,000 images
+  std::vector<double> images_per_s;     ///< in usual steps; 0: not known
+  std::vector<double> in_all;           ///< images per second from the command to its end, or 0
+  std::vector<ComparedTime> account;    ///< from the command to its end; empty: not all know it
+  ComparedTime total;                   ///< a usual step
+  std::vector<ComparedTime> parts;      ///< of it, largest change first
+  std::vector<ComparedTime> ranks;      ///< computing of each that all have, largest change first
+  std::vector<ComparedTime> operators;  ///< that changed: layer, kind, phase; largest change first
+  std::vector<std::string> verdicts;    ///< of each run but the first
   std::vector<std::string> notes;
 };
 
-Comparison compare(const Run& a, const Explanation& of_a, const Run& b, const Explanation& of_b);
+/// Two runs or more.
+Comparison compare(const std::vector<Explained>& runs);
 
-std::string compare_text(const Run& a, const Run& b, const Comparison& comparison,
+std::string compare_text(const std::vector<Explained>& runs, const Comparison& comparison,
                          const ExplainTextOptions& options);
-nlohmann::json compare_json(const Run& a, const Run& b, const Comparison& comparison);
+nlohmann::json compare_json(const std::vector<Explained>& runs, const Comparison& comparison);
 
 }  // namespace syrtos::report

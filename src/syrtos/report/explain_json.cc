@@ -2,6 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "syrtos/report/explain.h"
+#include "syrtos/report/explain_links.h"
+#include "syrtos/report/text.h"
 
 namespace syrtos::report {
 
@@ -48,6 +50,17 @@ json operators_json(const OperatorProfile& profile) {
   return text;
 }
 
+/// The job, key by key, as far as it says something: [key, value].
+json settings_json(const Run& run) {
+  json list = json::array();
+  if (!run.job.request) return list;
+  for (const job::JobField& field : job::job_fields()) {
+    const std::string text = job::field_text(*run.job.request, field);
+    if (!text.empty()) list.push_back({field.key, clean_text(text)});
+  }
+  return list;
+}
+
 }  // namespace
 
 json explain_json(const Run& run, const Explanation& explanation) {
@@ -64,6 +77,7 @@ json explain_json(const Run& run, const Explanation& explanation) {
                {"sync", run.job.sync},
                {"wire", run.job.wire},
                {"step_seconds", explanation.step_s},
+               {"whole_seconds", explanation.whole_s},
                {"images_per_s", explanation.images_per_s},
                {"path", explanation.path},
                {"certainty", explanation.certainty},
@@ -83,13 +97,17 @@ json explain_json(const Run& run, const Explanation& explanation) {
     text["causes"].push_back({{"kind", to_string(cause.kind)},
                               {"text", cause.text},
                               {"seconds", cause.seconds},
+                              {"once", cause.once},
                               {"share", cause.share}});
   }
   for (const Advice& advice : explanation.advice) {
     text["advice"].push_back({{"what", advice.what},
-                              {"saves_seconds", advice.saves_s},
-                              {"speed_up", advice.speed_up},
-                              {"simulated", advice.simulated}});
+                              {"options", advice.options},
+                              {"certainty", to_string(advice.certainty)},
+                              {"other_hardware", advice.other_hardware}});
+    if (advice.certainty != Certainty::open) {
+      text["advice"].back()["speed_up"] = advice.speed_up;
+    }
   }
   for (const EpochMetrics& epoch : run.epochs) text["epochs"].push_back(epoch_json(epoch));
   for (const run::TrainedPart& part : run.parts) {
@@ -99,6 +117,32 @@ json explain_json(const Run& run, const Explanation& explanation) {
                              {"begun", part.begun},
                              {"ended", part.ended}});
   }
+  if (explanation.images_per_s_in_all > 0) {
+    text["images_per_s_in_all"] = explanation.images_per_s_in_all;
+  }
+  if (run.account) {
+    for (const auto& [name, seconds] : account_parts(*run.account)) {
+      text["account"].push_back({{"name", name}, {"seconds", seconds}});
+    }
+  }
+  if (const auto& spread = explanation.spread) {
+    text["spread"] = {{"steps", spread->steps},
+                      {"low", spread->low},
+                      {"median", spread->median},
+                      {"high", spread->high},
+                      {"highest", spread->highest}};
+  }
+  for (const Pause& pause : explanation.pauses) {
+    text["pauses"].push_back({{"step", pause.step},
+                              {"after_seconds", pause.after_s},
+                              {"seconds", pause.seconds},
+                              {"who", pause.name}});
+  }
+  for (const LinkRate& rate : link_rates(run)) {
+    text["links"].push_back(
+        {{"from", rate.from}, {"to", rate.to}, {"bytes_per_s", rate.bytes_per_s}});
+  }
+  text["settings"] = settings_json(run);
   if (run.operators) text["operators"] = operators_json(*run.operators);
   if (explanation.planned_step_s) text["planned_step_seconds"] = *explanation.planned_step_s;
   return text;

@@ -93,6 +93,10 @@ class Writer {
     std::string line = explanation_.state;
     if (explanation_.images_per_s > 0) {
       line += fmt::format("; {} images/s", format_count(std::llround(explanation_.images_per_s)));
+      if (explanation_.images_per_s_in_all > 0) {
+        line += fmt::format(" in steps, {} from the command to its end",
+                            format_count(std::llround(explanation_.images_per_s_in_all)));
+      }
     }
     if (run_.job.replayed) {
       line += "; computing was replayed";
@@ -107,18 +111,17 @@ class Writer {
     for (const std::string& lost : explanation_.lost) paragraph(lost + ".", "", "");
     paragraph(explanation_.path, "", "");
     paragraph(explanation_.certainty, "", "");
-    if (explanation_.planned_step_s) {
-      text_ +=
-          fmt::format("The plan expected {} for a step: it was {:.0f} % {}.\n",
-                      format_short_time(*explanation_.planned_step_s),
-                      100 * std::fabs(explanation_.step_s / *explanation_.planned_step_s - 1),
-                      explanation_.step_s > *explanation_.planned_step_s ? "longer" : "shorter");
+    paragraph(plan_text(explanation_), "", "");
+    if (run_.account) {
+      paragraph(fmt::format("From the command to its end {}: {}.",
+                            format_short_time(run_.account->sum()), account_text(*run_.account)),
+                "", "");
     }
   }
 
   void bars() {
     if (explanation_.ranks.empty()) return;
-    text_ += "\n" + strong("Where the time went") + " (mean step)\n";
+    text_ += "\n" + strong("Where the time went") + " (mean of usual steps)\n";
     double longest = 1e-12;
     size_t names = 3;
     for (const auto* all : {&explanation_.ranks, &explanation_.servers}) {
@@ -194,16 +197,16 @@ class Writer {
   void causes() {
     if (explanation_.ranks.empty()) return;
     if (explanation_.causes.empty()) {
-      text_ += "\nNothing but computing takes more than 1 % of a step.\n";
+      text_ += "\nNothing but computing takes more than 1 % of the time.\n";
       return;
     }
     text_ += "\n" + strong("What holds it up") + "\n";
     for (size_t i = 0; i < explanation_.causes.size() && i < kMostCauses; ++i) {
       const Cause& cause = explanation_.causes[i];
       paragraph(fmt::format("{}: {}", to_string(cause.kind), cause.text),
-                fmt::format("{}. {:>7} {:>4.0f} %  ", i + 1, format_short_time(cause.seconds),
-                            100 * cause.share),
-                std::string(19, ' '));
+                fmt::format("{}. {:>4.0f} %  {:>7} {}  ", i + 1, 100 * cause.share,
+                            format_short_time(cause.seconds), cause.once ? "once  " : "a step"),
+                std::string(26, ' '));
     }
   }
 
@@ -212,10 +215,26 @@ class Writer {
     text_ += "\n" + strong("What to do") + "\n";
     for (size_t i = 0; i < explanation_.advice.size(); ++i) {
       const Advice& advice = explanation_.advice[i];
-      paragraph(fmt::format("{} [{}]", advice.what, advice.simulated ? "simulated" : "reckoned"),
-                fmt::format("{}. {:>6.2f} x speed  ", i + 1, advice.speed_up),
-                std::string(19, ' '));
+      const std::string option = advice.options.empty() ? "" : advice.options + ": ";
+      paragraph(fmt::format("{}{} [{}]", option, advice.what, to_string(advice.certainty)),
+                fmt::format("{}. {:>14}  ", i + 1, gain_text(advice)), std::string(19, ' '));
     }
+    for (const Advice& advice : explanation_.advice) {
+      if (advice.options.empty()) continue;
+      const std::string job = (run_.path / run::name_of(run::File::job)).string();
+      paragraph(fmt::format("syrtos train {} {}", clean_text(job), advice.options),
+                "To follow one: ", "  ");
+      break;
+    }
+  }
+
+  /// What cannot be simulated is said with less.
+  static std::string gain_text(const Advice& advice) {
+    if (advice.certainty == Certainty::open) return "gain not known";
+    if (advice.certainty == Certainty::at_most) {
+      return fmt::format("up to {:.1f} x", advice.speed_up);
+    }
+    return fmt::format("{:.2f} x speed", advice.speed_up);
   }
 
   void operators() {

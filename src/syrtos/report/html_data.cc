@@ -142,10 +142,26 @@ json page_json(const Run& run, const Explanation& explanation) {
   if (json steps = steps_json(run); !steps.is_null()) page["steps"] = std::move(steps);
   if (!run.points.empty()) page["points"] = points_json(run);
   if (!run.hosts.empty()) page["hosts"] = hosts_json(run);
-  if (run.exchange) add_exchange(page, *run.exchange);
+  if (run.exchange && run.job.workers > 1) add_exchange(page, *run.exchange);
   if (json timeline = timeline_json(run); !timeline.is_null())
     page["timeline"] = std::move(timeline);
   return page;
+}
+
+json comparison_json(const std::vector<Explained>& runs, const Comparison& comparison) {
+  json page = compare_json(runs, comparison);
+  json all = json::array();
+  std::string name;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const auto& [run, explanation] = runs[i];
+    name += (i == 0 ? "" : ", ") + run.name();
+    json one = explain_json(run, explanation);
+    one.erase("operators");
+    one["label"] = comparison.names[i];
+    if (!run.points.empty()) one["points"] = points_json(run);
+    all.push_back(std::move(one));
+  }
+  return {{"name", name}, {"live", false}, {"comparison", page}, {"runs", all}};
 }
 
 }  // namespace syrtos::report

@@ -10,6 +10,8 @@ namespace syrtos::report {
 std::string_view page_html();
 std::string_view page_css();
 std::string_view page_js();
+std::string_view timeline_js();
+std::string_view runs_js();
 std::string_view chart_css();
 std::string_view chart_js();
 std::string_view chart_license();
@@ -49,7 +51,7 @@ std::string html_page(const nlohmann::json& data) {
     } else if (name == "CHART_CSS") {
       result += chart_css();
     } else if (name == "PAGE_JS") {
-      result += page_js();
+      for (const std::string_view part : {timeline_js(), runs_js(), page_js()}) result += part;
     } else if (name == "CHART_JS") {
       result += chart_js();
     } else if (name == "CHART_LICENSE") {

@@ -4,12 +4,16 @@
 #include <string>
 
 #include "syrtos/report/explain.h"
+#include "syrtos/report/explain_compare.h"
 #include "syrtos/report/run.h"
 
 namespace syrtos::report {
 
 /// All that a page shows: explain_json and the curves, a step's timeline, buckets, staleness.
 nlohmann::json page_json(const Run& run, const Explanation& explanation);
+
+/// The same for several runs side by side.
+nlohmann::json comparison_json(const std::vector<Explained>& runs, const Comparison& comparison);
 
 /// One self-contained file: styles, scripts and data are in it, nothing is fetched.
 std::string html_page(const nlohmann::json& data);

@@ -20,13 +20,15 @@ using trace::RankEvents;
 
 namespace {
 
-constexpr size_t kMostSpans = 4000;    // of all lanes
+constexpr size_t kMostSpans = 4000;    // of all lanes of a step
+constexpr size_t kSpansInAll = 24000;  // of all steps that can be chosen
+constexpr size_t kMostSteps = 40;
 constexpr size_t kMostMessages = 100;  // as lines: more cover each other
 constexpr size_t kMostLanes = 48;
 
 struct Window {
   int64_t from = 0, to = 0;
-  std::string what;
+  int64_t number = 0;  // of the step; 0: not known
   bool contains(const Event& event) const { return event.end > from && event.start < to; }
 };
 
@@ -35,18 +37,36 @@ bool is_step(const RankEvents& rank, const Event& event) {
          rank.names[event.name].text == "step";
 }
 
-/// A step ends where the next one begins; of the last one only a span says where.
+/// The number that the mark of a step carries.
+int64_t number_of(const RankEvents& rank, const Event& event) {
+  for (int i = 0; i < event.arguments.size(); ++i) {
+    const trace::Argument argument = event.arguments[i];
+    if (!argument.is_text && rank.names[argument.key].text == "step") return argument.value;
+  }
+  return 0;
+}
+
+/// A step ends where the next one begins; the last one, of which no span says where, with the last
+/// that the rank did.
 std::vector<Window> steps_of(const RankEvents& rank) {
   std::vector<Window> steps;
+  int64_t end = 0;
   for (const trace::TrackEvents& track : rank.tracks) {
     for (const Event& event : track.events) {
-      if (is_step(rank, event)) steps.push_back({event.start, event.end, ""});
+      if (is_step(rank, event)) {
+        steps.push_back({event.start, event.end, number_of(rank, event)});
+      } else if (event.is_span()) {
+        end = std::max(end, event.end);
+      }
     }
   }
   std::sort(steps.begin(), steps.end(),
             [](const Window& a, const Window& b) { return a.from < b.from; });
   for (size_t i = 0; i + 1 < steps.size(); ++i) steps[i].to = steps[i + 1].from;
-  if (!steps.empty() && steps.back().to == steps.back().from) steps.pop_back();
+  if (!steps.empty() && steps.back().to == steps.back().from) {
+    steps.back().to = std::max(end, steps.back().from);
+  }
+  if (!steps.empty() && steps.back().to <= steps.back().from) steps.pop_back();
   return steps;
 }
 
@@ -72,15 +92,17 @@ size_t usual_step(const std::vector<Window>& steps) {
   return best;
 }
 
-/// A usual step of the first rank that has any.
-std::optional<Window> window_of(const std::vector<RankEvents>& ranks) {
+/// Steps of the first rank that has any, and which of them is usual.
+struct Windows {
+  std::vector<Window> steps;
+  size_t usual = 0;
+};
+Windows windows_of(const std::vector<RankEvents>& ranks) {
   for (const RankEvents& rank : ranks) {
-    const std::vector<Window> steps = steps_of(rank);
+    std::vector<Window> steps = steps_of(rank);
     if (!steps.empty()) {
       const size_t usual = usual_step(steps);
-      Window step = steps[usual];
-      step.what = fmt::format("Step {} of {} that were traced", usual + 1, steps.size());
-      return step;
+      return {std::move(steps), usual};
     }
     int64_t first = INT64_MAX, last = INT64_MIN;
     for (const trace::TrackEvents& track : rank.tracks) {
@@ -92,10 +114,10 @@ std::optional<Window> window_of(const std::vector<RankEvents>& ranks) {
     if (first < last) {
       // Without marks of steps: a tenth of a second from the middle.
       const int64_t middle = first + (last - first) / 2;
-      return Window{middle, std::min(last, middle + 100'000'000), "From the middle of the trace"};
+      return {{Window{middle, std::min(last, middle + 100'000'000)}}, 0};
     }
   }
-  return std::nullopt;
+  return {};
 }
 
 /// What a span counts as, by its category or name.
@@ -149,12 +171,8 @@ struct Crossed {
   std::string name;
 };
 
-}  // namespace
-
-json timeline_json(const Run& run) {
-  if (!run.trace) return nullptr;
-  const std::optional<Window> window = window_of(run.trace->ranks);
-  if (!window || window->to <= window->from) return nullptr;
+/// One step of all ranks.
+json step_json(const Run& run, const Window& window) {
   json lanes = json::array();
   std::vector<Drawn> spans;
   std::map<uint64_t, Drawn> sent;
@@ -167,7 +185,7 @@ json timeline_json(const Run& run) {
       const size_t lane = lanes.size();
       bool used = false;
       for (const Event& event : track.events) {
-        if (!event.is_span() || !window->contains(event) || is_step(rank, event)) continue;
+        if (!event.is_span() || !window.contains(event) || is_step(rank, event)) continue;
         used = true;
         spans.push_back({&rank, &event, lane});
         if (event.kind == Kind::sent) sent[event.flow] = spans.back();
@@ -186,7 +204,7 @@ json timeline_json(const Run& run) {
     return a.event->end - a.event->start > b.event->end - b.event->start;
   });
   const auto second = [&](int64_t time) {
-    return static_cast<double>(std::clamp(time, window->from, window->to) - window->from) * 1e-9;
+    return static_cast<double>(std::clamp(time, window.from, window.to) - window.from) * 1e-9;
   };
   std::vector<Crossed> crossed;
   // Longest first: what they enclose is drawn on top.
@@ -219,21 +237,50 @@ json timeline_json(const Run& run) {
     messages.push_back(
         {one.from, second(one.start), one.to, second(one.end), clean_text(one.name)});
   }
-  const double length = static_cast<double>(window->to - window->from) * 1e-9;
-  std::string text = fmt::format("{}: {}.", window->what, planner::format_short_time(length));
+  const double length = static_cast<double>(window.to - window.from) * 1e-9;
+  std::string text;
   if (messages_in_all > 0) {
     text += messages_in_all > kMostMessages
-                ? fmt::format(" Lines are the {} largest of {} messages.", kMostMessages,
+                ? fmt::format("Lines are the {} largest of {} messages.", kMostMessages,
                               format_count(static_cast<int64_t>(messages_in_all)))
-                : " Lines are messages.";
+                : "Lines are messages.";
   }
-  text += fmt::format(" Clocks agree to {}.",
+  text += fmt::format("{}Clocks agree to {}.", text.empty() ? "" : " ",
                       planner::format_short_time(static_cast<double>(error) * 1e-9));
   if (all > kMostSpans) {
     text += fmt::format(" The longest {} of {} spans are shown.", format_count(kMostSpans),
                         format_count(static_cast<int64_t>(all)));
   }
-  return {{"seconds", length}, {"text", text}, {"lanes", lanes}, {"messages", messages}};
+  return {{"step", window.number},
+          {"seconds", length},
+          {"text", text},
+          {"lanes", lanes},
+          {"messages", messages}};
+}
+
+size_t spans_in(const json& step) {
+  size_t spans = 0;
+  for (const json& lane : step["lanes"]) spans += lane["spans"].size();
+  return spans;
+}
+
+}  // namespace
+
+json timeline_json(const Run& run) {
+  if (!run.trace) return nullptr;
+  const auto [windows, usual] = windows_of(run.trace->ranks);
+  if (windows.empty() || windows[usual].to <= windows[usual].from) return nullptr;
+  json shown = step_json(run, windows[usual]);
+  const size_t each = std::max<size_t>(1, spans_in(shown));
+  const size_t most = std::clamp<size_t>(kSpansInAll / each, 1, kMostSteps);
+  // As many neighbours of the usual one as there is room for.
+  const size_t first =
+      std::min(usual - std::min(usual, most / 2), windows.size() - std::min(windows.size(), most));
+  json steps = json::array();
+  for (size_t i = first; i < windows.size() && i < first + most; ++i) {
+    steps.push_back(i == usual ? shown : step_json(run, windows[i]));
+  }
+  return {{"steps", steps}, {"usual", usual - first}, {"traced", windows.size()}};
 }
 
 }  // namespace syrtos::report

@@ -8,6 +8,7 @@
 #include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
+#include "syrtos/base/statistics.h"
 #include "syrtos/report/explain.h"
 #include "syrtos/report/html_page.h"
 #include "syrtos/report/run_reader.h"
@@ -33,7 +34,23 @@ json log_of(const run::Directory& directory) {
   return lines;
 }
 
-json progress_json(const run::Progress& progress, double images_per_s, int64_t samples_per_step) {
+/// Seconds of a step with its share of evaluating and saving, from the curve since this process
+/// began; 0: not known yet. An epoch that begins says nothing of its own speed.
+double pace_of(const Run& run) {
+  if (!run.progress || run.points.size() < 2) return 0;
+  size_t first = run.points.size() - 1;
+  const auto gap = [&](size_t i) { return run.points[i].time - run.points[i - 1].time; };
+  std::vector<double> gaps;
+  for (size_t i = 1; i < run.points.size(); ++i) gaps.push_back(gap(i));
+  const double long_gap = std::max(60.0, 20 * median(gaps));  // it was resumed after that
+  while (first > 0 && gap(first) < long_gap) --first;
+  const double seconds = run.progress->time - run.points[first].time;
+  const int64_t steps = run.progress->step - run.points[first].step;
+  return steps > 0 && seconds > 0 ? seconds / static_cast<double>(steps) : 0;
+}
+
+json progress_json(const run::Progress& progress, double pace, double images_per_s,
+                   int64_t samples_per_step) {
   json text = {{"step", progress.step},
                {"steps", progress.steps},
                {"epoch", progress.epoch},
@@ -43,7 +60,9 @@ json progress_json(const run::Progress& progress, double images_per_s, int64_t s
                {"time", progress.time},
                {"state", run::to_string(progress.state)},
                {"images_per_s", progress.images_per_s}};
-  if (images_per_s > 0 && samples_per_step > 0) {
+  if (pace > 0) {
+    text["left_seconds"] = pace * static_cast<double>(progress.steps - progress.step);
+  } else if (images_per_s > 0 && samples_per_step > 0) {
     text["left_seconds"] =
         static_cast<double>((progress.steps - progress.step) * samples_per_step) / images_per_s;
   }
@@ -78,7 +97,7 @@ void LiveData::read(double now) {
     if (running && run.progress->images_per_s > 0) {
       data_["images_per_s"] = run.progress->images_per_s;
     }
-    data_["progress"] = progress_json(*run.progress, data_.value("images_per_s", 0.0),
+    data_["progress"] = progress_json(*run.progress, pace_of(run), data_.value("images_per_s", 0.0),
                                       explanation.samples_per_step);
     if (!run.progress->message.empty()) banner.push_back(clean_text(run.progress->message));
     if (running) {

@@ -2,15 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <map>
 #include <mutex>
+#include <optional>
+#include <sstream>
 #include <utility>
+#include <vector>
 
 #include "syrtos/base/error.h"
 #include "syrtos/report/html_page.h"
 #include "syrtos/report/http_server.h"
 #include "syrtos/report/live_data.h"
+#include "syrtos/report/run_list.h"
+#include "syrtos/report/run_reader.h"
 
 namespace syrtos::report {
 
@@ -18,6 +25,16 @@ namespace {
 
 std::string dumped(const nlohmann::json& data) {
   return data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// Of a path, without what is empty.
+std::vector<std::string> words_of(const std::string& path) {
+  std::vector<std::string> words;
+  std::stringstream stream(path);
+  for (std::string word; std::getline(stream, word, '/');) {
+    if (!word.empty()) words.push_back(word);
+  }
+  return words;
 }
 
 bool is_loopback(const std::string& address) {
@@ -34,7 +51,9 @@ class LivePage::State {
       fail_request("--bind {}: whoever reaches this machine could read the page: give --token too",
                    options_.address);
     }
-    data_.get();  // refuses what is no run before anything listens
+    // Refuses what is no run before anything listens.
+    lists_ = !options_.begins && !runs_in(options_.run).empty();
+    if (!lists_) data_.get();
     server_ = std::make_unique<HttpServer>(
         HttpOptions{.address = options_.address,
                     .port = options_.port,
@@ -71,27 +90,70 @@ class LivePage::State {
   HttpAnswer answer(const std::string& path) {
     const std::lock_guard lock(mutex_);
     try {
-      if (path == "/") {
-        return {.type = "text/html; charset=utf-8", .body = html_page(data_.get())};
-      }
-      if (path == "/data.json") {
-        note_look();
-        return {.type = "application/json", .body = dumped(data_.get())};
-      }
-      if (path == "/metrics") {
-        return {.type = "text/plain; version=0.0.4; charset=utf-8",
-                .body = prometheus_text(data_.get())};
-      }
+      const std::optional<HttpAnswer> found = lists_ ? answer_list(path) : answer_run(data_, path);
+      if (found) return *found;
     } catch (const std::exception& error) {
       return {.status = 500, .body = fmt::format("{}\n", error.what())};
     }
-    return {.status = 404, .body = "here are /, /data.json and /metrics\n"};
+    return {.status = 404,
+            .body = lists_ ? "here are /, /run/NAME/ and /compare/NAME/NAME/\n"
+                           : "here are /, /data.json and /metrics\n"};
+  }
+
+  /// Nothing: there is no such path.
+  std::optional<HttpAnswer> answer_run(LiveData& data, const std::string& path) {
+    if (path == "/") return html(data.get());
+    if (path == "/data.json") {
+      note_look();
+      return HttpAnswer{.type = "application/json", .body = dumped(data.get())};
+    }
+    if (path == "/metrics") {
+      return HttpAnswer{.type = "text/plain; version=0.0.4; charset=utf-8",
+                        .body = prometheus_text(data.get())};
+    }
+    return {};
+  }
+
+  /// Runs of a directory: all of them, one, or some side by side. Names are those of the list, so
+  /// no path leads elsewhere.
+  std::optional<HttpAnswer> answer_list(const std::string& path) {
+    if (path == "/") return html(list_json(options_.run));
+    if (path == "/data.json") {
+      note_look();
+      return HttpAnswer{.type = "application/json", .body = dumped(list_json(options_.run))};
+    }
+    std::vector<std::string> words = words_of(path);
+    const std::vector<std::string> known = runs_in(options_.run);
+    const auto is_known = [&](const std::string& name) {
+      return std::find(known.begin(), known.end(), name) != known.end();
+    };
+    if (words.size() >= 2 && words[0] == "run" && is_known(words[1])) {
+      auto& data = runs_[words[1]];
+      if (!data) data = std::make_unique<LiveData>(options_.run / words[1]);
+      return answer_run(*data, path.substr(words[1].size() + std::string("/run/").size()));
+    }
+    if (words.size() < 3 || words[0] != "compare" || !path.ends_with('/')) return {};
+    words.erase(words.begin());
+    if (!std::all_of(words.begin(), words.end(), is_known)) return {};
+    std::vector<Explained> runs;
+    for (const std::string& name : words) {
+      Explained one{read_run(options_.run / name, {.trace = false}), {}};
+      one.explanation = explain(one.run, {.trace = false, .advice = 0});
+      runs.push_back(std::move(one));
+    }
+    return html(comparison_json(runs, compare(runs)));
+  }
+
+  static HttpAnswer html(const nlohmann::json& data) {
+    return {.type = "text/html; charset=utf-8", .body = html_page(data)};
   }
 
   const LiveOptions options_;
   std::mutex mutex_;  // of the data
   LiveData data_;
-  Clock::time_point looked_;  // when a page asked last
+  bool lists_ = false;                                     // `run` is a directory of runs
+  std::map<std::string, std::unique_ptr<LiveData>> runs_;  // of it, that were asked for
+  Clock::time_point looked_;                               // when a page asked last
   std::condition_variable looks_;
   bool stopped_ = false;
   std::unique_ptr<HttpServer> server_;  // last: its threads use the others

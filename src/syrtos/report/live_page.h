@@ -14,6 +14,9 @@ struct LiveOptions {
   bool begins = false;     ///< the run's directory may still be empty
 };
 
+/// Also, where `run` is a directory of runs: / lists them, /run/NAME/ is the page of one, and
+/// /compare/NAME/NAME/ shows some side by side.
+///
 /// A run's page, served while it goes on and after: / the page, /data.json what it shows (asked for
 /// every second), /metrics the same for Prometheus. It reads the run directory and nothing else.
 class LivePage {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "syrtos/job/request.h"
+#include "syrtos/report/account.h"
 #include "syrtos/run/curve.h"
 #include "syrtos/run/exchange.h"
 #include "syrtos/run/hosts.h"
@@ -35,6 +37,8 @@ struct RunJob {
   int64_t batch = 0, epochs = 0, steps = 0, threads = 0;
   int64_t workers = 1;
   double bucket_mb = 0;
+  /// All of it, as 'syrtos train' takes it; nothing where something in it is not known.
+  std::optional<job::JobRequest> request;
   bool replayed = false;  ///< nothing was computed: losses mean nothing
   /// What these words mean.
   strategy::Options strategy;
@@ -63,6 +67,7 @@ struct Run {
   RunJob job;
   std::vector<run::TrainedPart> parts;  ///< in order; more than one: it went on
   std::vector<run::LostWorker> lost;    ///< in the last one
+  std::optional<TimeAccount> account;   ///< of all parts
   std::vector<EpochMetrics> epochs;
   std::vector<CurvePoint> points;
   std::vector<RunRank> ranks;  ///< by rank

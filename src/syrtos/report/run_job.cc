@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <fstream>
 
+#include "syrtos/base/error.h"
+#include "syrtos/job/file.h"
+
 namespace syrtos::report {
 
 namespace {
@@ -62,6 +65,13 @@ void read_job(Run& run, const run::Directory& directory) {
   std::string replay;
   set_text(replay, table["distribute"]["replay"]);
   job.replayed = !replay.empty();
+  try {
+    job::JobRequest request;
+    job::read_job_file(request, directory.file(run::File::job));
+    job.request = request;
+  } catch (const RequestError&) {
+    // Of another version, or by hand: then nothing is advised that would change it.
+  }
   job.workers = std::clamp<int64_t>(job.workers, 1, 1'000'000);
   job.batch = std::clamp<int64_t>(job.batch, 0, 1'000'000'000);
 }

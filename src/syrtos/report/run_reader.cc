@@ -158,6 +158,13 @@ void note_missing_ranks(Run& run) {
       count, run.job.workers, missing, count > 8 ? ", ..." : ""));
 }
 
+/// While all records are there.
+void read_account(Run& run) {
+  for (const RunRank& rank : run.ranks) {
+    if (rank.rank == 0) run.account = account_of(run.parts, rank.records);
+  }
+}
+
 /// Means over steps of different teams would say nothing: what is explained is the last one's.
 void keep_steps_of_last_team(Run& run) {
   if (run.parts.empty()) return;
@@ -272,6 +279,7 @@ Run read_run(const fs::path& path, const ReadOptions& options) {
   read_metrics(run, directory);
   run.points = run::read_curve(directory);
   read_steps(run, directory);
+  read_account(run);
   keep_steps_of_last_team(run);
   note_missing_steps(run);
   read_live(run, directory);

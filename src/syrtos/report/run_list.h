@@ -1,0 +1,17 @@
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace syrtos::report {
+
+/// Names of the runs that lie in this directory, the newest first. Empty: it holds none, or is a
+/// run itself.
+std::vector<std::string> runs_in(const std::filesystem::path& directory);
+
+/// What a page that lists them shows: of each run its state, how far it is and what it came to.
+nlohmann::json list_json(const std::filesystem::path& directory);
+
+}  // namespace syrtos::report
