@@ -47,9 +47,8 @@ struct Plan {
   int row_blocks = 1;    // tiles along k in a row
   int64_t src_tile = 0;  // bytes from a tile of i to the next
   int64_t diff_tile = 0;
-  int64_t chunk_bytes = 0;    // both operands
-  int64_t segment_bytes = 0;  // per thread
-  int64_t sums_bytes = 0;     // per thread if apart, else once if there are several chunks
+  int64_t chunk_bytes = 0;  // both operands
+  int64_t sums_bytes = 0;   // per thread if apart, else once if there are several chunks
   int64_t bytes = 0;
 
   int shift(int kw) const { return kw * p.dilation_w / p.stride_w; }
@@ -83,6 +82,9 @@ void size_chunk(Plan& plan) {
   plan.src_tile = (lines + kTileRows) * 64;  // what a last tile reads beyond the end is zero
   plan.diff_tile = int64_t{plan.band} * plan.row_blocks * kTileBytes;
   plan.chunk_bytes = plan.i_tiles * plan.src_tile + plan.o_tiles * plan.diff_tile;
+  if (plan.segments) {
+    plan.chunk_bytes += int64_t{plan.images} * plan.src_rows * p.out_w * ceil_div(p.in_c, 32) * 64;
+  }
 }
 
 void plan_chunks(Plan& plan) {
@@ -129,9 +131,8 @@ Plan make_plan(const AmxConv& problem) {
   plan_chunks(plan);
   const bool keeps_sums = plan.apart || plan.image_chunks * plan.bands > 1;
   plan.sums_bytes = keeps_sums ? sums : 0;
-  plan.segment_bytes = plan.segments ? 32 * segments_of(problem).pitch * 2 : 0;
   const int sets = plan.apart ? threads : 1;
-  plan.bytes = sets * (align64(plan.chunk_bytes) + plan.sums_bytes) + threads * plan.segment_bytes;
+  plan.bytes = sets * (align64(plan.chunk_bytes) + plan.sums_bytes);
   return plan;
 }
 
@@ -151,6 +152,7 @@ struct Chunk {
   int first_src, src_rows;
   char* src;
   char* diff;
+  uint16_t* segments;
 };
 
 Chunk make_chunk(const Plan& plan, int first_image, int end_image, int band, char* at) {
@@ -168,6 +170,7 @@ Chunk make_chunk(const Plan& plan, int first_image, int end_image, int band, cha
   c.src_rows = std::max(0, std::min(p.in_h - 1, high) - c.first_src + 1);
   c.src = at;
   c.diff = at + plan.i_tiles * plan.src_tile;
+  c.segments = reinterpret_cast<uint16_t*>(c.diff + plan.o_tiles * plan.diff_tile);
   return c;
 }
 
@@ -214,29 +217,17 @@ void list_pairs(const Chunk& c, int columns, int64_t begin, const uint16_t* base
   }
 }
 
-/// The same of segments, which are made first.
-void list_segments(const Job& job, const Chunk& c, int h, int64_t begin, uint16_t* segments,
-                   Pairs& list) {
+/// The segments of one row of one image of a chunk, where pack_src finds them.
+void make_segments(const Job& job, const Chunk& c, int64_t index) {
   const AmxConv& image = job.problem;
   const Segments how = segments_of(image);
-  list.count = static_cast<int>(std::min<int64_t>(16, int64_t{job.plan.columns} * c.pairs - begin));
-  for (int i = 0; i < list.count; ++i) {
-    const auto w = static_cast<int>((begin + i) / c.pairs);
-    const int pair = static_cast<int>((begin + i) % c.pairs);
-    const auto make = [&](int which) -> const uint16_t* {
-      if (2 * pair + which >= c.images) return nullptr;
-      const int64_t n = c.first_image + 2 * pair + which;
-      uint16_t* to = segments + (2 * i + which) * how.pitch;
-      const int64_t row = (n * image.in_h + h) * image.in_w * image.in_c;
-      gather_segments(how, job.src + row, w, 1, to);
-      return to;
-    };
-    list.first[i] = make(0);
-    list.second[i] = make(1);
-  }
+  const int64_t n = c.first_image + index / c.src_rows;
+  const int64_t h = c.first_src + index % c.src_rows;
+  gather_segments(how, job.src + (n * image.in_h + h) * image.in_w * image.in_c, 0, image.out_w,
+                  c.segments + index * image.out_w * how.pitch);
 }
 
-void pack_src(const Job& job, const Chunk& c, int64_t unit, uint16_t* segments) {
+void pack_src(const Job& job, const Chunk& c, int64_t unit) {
   const Plan& plan = job.plan;
   const AmxConv& p = plan.p;
   const int64_t per_row = src_row_units(plan, c);
@@ -249,7 +240,12 @@ void pack_src(const Job& job, const Chunk& c, int64_t unit, uint16_t* segments) 
   while (plan.phase_of[remainder] != phase) ++remainder;
   Pairs list;
   if (plan.segments) {
-    list_segments(job, c, h, begin, segments, list);
+    const int64_t pitch = segments_of(job.problem).pitch;
+    Chunk own = c;  // whose images are those of the chunk alone
+    own.first_image = 0;
+    list_pairs(
+        own, plan.columns, begin, c.segments, int64_t{c.src_rows} * p.in_w * pitch,
+        [&](int column) { return (int64_t{h - c.first_src} * p.in_w + column) * pitch; }, list);
   } else {
     list_pairs(
         c, plan.columns, begin, job.src, int64_t{p.in_h} * p.in_w * p.in_c,
@@ -277,12 +273,12 @@ void pack_diff(const Job& job, const Chunk& c, int64_t unit) {
 }
 
 /// Packs a share of a chunk's units; the first thread also clears what lies behind src.
-void pack_chunk(const Job& job, const Chunk& c, uint16_t* segments, int thread, int threads) {
+void pack_chunk(const Job& job, const Chunk& c, int thread, int threads) {
   const int64_t lines = src_units(job.plan, c);
   const Range own = share_of(lines + diff_units(job.plan, c), thread, threads);
   for (int64_t unit = own.begin; unit < own.end; ++unit) {
     if (unit < lines) {
-      pack_src(job, c, unit, segments);
+      pack_src(job, c, unit);
     } else {
       pack_diff(job, c, unit - lines);
     }
@@ -363,15 +359,16 @@ void store_task(const Job& job, const Task& task, const float* sums) {
 void run_together(const Job& job, char* scratch) {
   const Plan& plan = job.plan;
   auto* kept = reinterpret_cast<float*>(scratch + align64(plan.chunk_bytes));
-  char* segments = scratch + align64(plan.chunk_bytes) + plan.sums_bytes;
   const int chunks = plan.image_chunks * plan.bands;
   for (int chunk = 0; chunk < chunks; ++chunk) {
     const Chunk c = make_chunk(plan, chunk / plan.bands * plan.images, plan.p.batch,
                                chunk % plan.bands, scratch);
-    parallel([&](int thread, int threads) {
-      pack_chunk(job, c, reinterpret_cast<uint16_t*>(segments + thread * plan.segment_bytes),
-                 thread, threads);
-    });
+    if (plan.segments) {
+      parallel_for(int64_t{c.images} * c.src_rows, 1, 2, [&](int64_t begin, int64_t end) {
+        for (int64_t index = begin; index < end; ++index) make_segments(job, c, index);
+      });
+    }
+    parallel([&](int thread, int threads) { pack_chunk(job, c, thread, threads); });
     parallel([&](int thread, int threads) {
       TileState state;
       alignas(64) float own_sums[1024];
@@ -390,21 +387,21 @@ void run_together(const Job& job, char* scratch) {
 void run_apart(const Job& job, char* scratch) {
   const Plan& plan = job.plan;
   const int64_t set_bytes = align64(plan.chunk_bytes) + plan.sums_bytes;
-  const int threads_all = thread_count();
-  char* segments = scratch + threads_all * set_bytes;
   const auto sums_of = [&](int thread) {
     return reinterpret_cast<float*>(scratch + thread * set_bytes + align64(plan.chunk_bytes));
   };
   parallel([&](int thread, int threads) {
     TileState state;
     const Range own = share_of(plan.p.batch, thread, threads, 2);
-    auto* segment = reinterpret_cast<uint16_t*>(segments + thread * plan.segment_bytes);
     bool add = false;
     for (int64_t image = own.begin; image < own.end; image += plan.images) {
       for (int band = 0; band < plan.bands; ++band) {
         const Chunk c = make_chunk(plan, static_cast<int>(image), static_cast<int>(own.end), band,
                                    scratch + thread * set_bytes);
-        pack_chunk(job, c, segment, 0, 1);
+        for (int64_t index = 0; plan.segments && index < int64_t{c.images} * c.src_rows; ++index) {
+          make_segments(job, c, index);
+        }
+        pack_chunk(job, c, 0, 1);
         for (int64_t index = 0; index < plan.tasks(); ++index) {
           sum_task(job, c, task_at(plan, index), add, sums_of(thread) + index * 1024, state);
         }

@@ -132,13 +132,19 @@ void store_gradient_tile(const float* sums, int64_t sums_tiles, float* dst) {
 }
 
 void gather_segments(const Segments& p, const uint16_t* row, int w, int count, uint16_t* dst) {
+  const int length = p.kernel_w * p.in_c;
+  const __mmask32 whole = first_lanes(length);
   for (int i = 0; i < count; ++i, dst += p.pitch) {
     const int left = (w + i) * p.stride_w - p.pad_left;
-    const int last = left + p.kernel_w < p.in_w ? p.kernel_w : p.in_w - left;
+    const uint16_t* from = row + int64_t{left} * p.in_c;
+    if (length <= 32 && left >= 0 && left + p.kernel_w <= p.in_w) {
+      _mm512_store_si512(dst, _mm512_maskz_loadu_epi16(whole, from));
+      continue;
+    }
     // Elements of the segment that lie within the image.
+    const int last = left + p.kernel_w < p.in_w ? p.kernel_w : p.in_w - left;
     const int begin = left < 0 ? -left * p.in_c : 0;
     const int end = last * p.in_c;
-    const uint16_t* from = row + int64_t{left} * p.in_c;
     for (int at = 0; at < p.pitch; at += 32) {
       __mmask32 mask = end > at ? first_lanes(end - at) : 0;
       if (begin > at) mask &= ~first_lanes(begin - at);
