@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "syrtos/base/cpu.h"
 #include "syrtos/base/format.h"
 #include "syrtos/train/trainer.h"
 
@@ -29,6 +30,12 @@ std::vector<std::string> start_lines(const StartInfo& info, Emphasis strong) {
                     job.workers, to_string(job.strategy.exchange), to_string(job.strategy.sync),
                     to_string(job.strategy.wire), to_string(job.strategy.update), info.buckets,
                     info.buckets == 1 ? "" : "s"));
+  }
+  if (const int cores = cpu_info().cores; job.threads > cores) {
+    lines.push_back(fmt::format(
+        "warning: {} threads on {} core{}: they stand in line for each other; leave --threads out, "
+        "or use {}",
+        job.threads, cores, cores == 1 ? "" : "s", cores));
   }
   if (!job.replay.empty()) {
     lines.push_back(
