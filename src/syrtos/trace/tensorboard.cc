@@ -1,7 +1,5 @@
 #include "syrtos/trace/tensorboard.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -11,6 +9,7 @@
 
 #include "syrtos/base/crc32.h"
 #include "syrtos/base/error.h"
+#include "syrtos/base/host_name.h"
 #include "syrtos/trace/protobuf.h"
 
 namespace syrtos::trace {
@@ -78,12 +77,6 @@ Message node_def_of(const GraphNode& node) {
 uint32_t masked_crc(std::string_view data) {
   const uint32_t crc = crc32c(0, data.data(), data.size());
   return (crc >> 15 | crc << 17) + 0xa282ead8U;  // so that a checksum of checksums stays one
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
-  return name.data();
 }
 
 void create(const std::filesystem::path& directory) {

@@ -4,12 +4,14 @@
 #include <string>
 #include <thread>
 
+#include "syrtos/base/host_name.h"
+
 namespace syrtos::world {
 
 namespace {
 
 std::vector<std::string> hosts_of(int ranks) {
-  return std::vector<std::string>(static_cast<size_t>(ranks), "this process");
+  return std::vector<std::string>(static_cast<size_t>(ranks), host_name());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "syrtos/base/host_name.h"
 #include "syrtos/base/secret.h"
 
 namespace syrtos::world {
@@ -13,7 +14,7 @@ std::vector<std::exception_ptr> TcpCluster::run(const RankProgram& program) {
   std::vector<Listener> listeners;
   for (int rank = 0; rank < ranks_; ++rank) {
     listeners.emplace_back("127.0.0.1");
-    options.members.push_back({"this process", "127.0.0.1", listeners.back().port()});
+    options.members.push_back({host_name(), "127.0.0.1", listeners.back().port()});
   }
   std::vector<std::exception_ptr> errors(static_cast<size_t>(ranks_));
   std::vector<std::thread> threads;
