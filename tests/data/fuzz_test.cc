@@ -99,6 +99,17 @@ TEST_F(Fuzz, Pnm) {
   run(4, 20000, {"P5 # grey\n7 5\n255\n" + noise(35), "P6\n3 4 15\n" + noise(36)}, picture);
 }
 
+TEST_F(Fuzz, Webp) {
+  run(31, 5000, {webp(11, 9, noise(11 * 9 * 3)), webp(8, 8, noise(256))}, picture);
+}
+
+TEST_F(Fuzz, Bmp) {
+  run(32, 20000,
+      {bmp(3, 4, 24, noise(48)), bmp(5, 2, 8, noise(16), noise(1024)),
+       bmp(9, 2, 1, noise(8), noise(8)), bmp(2, 3, 32, noise(24), noise(12), 3)},
+      picture);
+}
+
 TEST_F(Fuzz, Idx) {
   const auto attempt = as_file("f", [](const auto& file) { read_idx(file, 3); });
   run(5, 4000, {idx_images(20), gzip(idx_images(20)), gzip(idx_images(200))}, attempt);

@@ -48,6 +48,34 @@ TEST_F(Open, FindsOutTheFormatOfPathsAndOfFetchedData) {
   }
 }
 
+TEST_F(Open, WhatIsNotThereIsSuggested) {
+  put("shapes/train/a/1.pgm", "x");
+  EXPECT_THAT(refusal([&] { open("fashion-mnits", "none"); }),
+              HasSubstr("did you mean 'fashion-mnist'?"));
+  EXPECT_THAT(refusal([&] { open((directory_ / "shpaes").string(), "none"); }),
+              HasSubstr("did you mean '" + (directory_ / "shapes").string() + "'?"));
+}
+
+TEST_F(Open, FoldersAboveAndBelowTheDataLeadToIt) {
+  put("around/shapes/a/1.pgm", "P5 1 1 255\nx");
+  put("around/shapes/b/1.pgm", "P5 1 1 255\nx");
+  EXPECT_THAT(refusal([&] { open((directory_ / "around/shapes/a").string(), "none"); }),
+              HasSubstr("name the folder above, " + (directory_ / "around/shapes").string()));
+  EXPECT_THAT(refusal([&] { open((directory_ / "around").string(), "none"); }),
+              HasSubstr("use " + (directory_ / "around/shapes").string()));
+}
+
+TEST_F(Open, ALastingNameMeansTheSameFromElsewhere) {
+  put("a.csv", "1,2\n");
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(directory_);
+  const std::string name = lasting_name("./a.csv", "none");
+  std::filesystem::create_directories("home/syrtos/data/mnist");
+  EXPECT_EQ(lasting_name("mnist", directory_ / "home"), "mnist");
+  std::filesystem::current_path(before);
+  EXPECT_EQ(name, (std::filesystem::canonical(directory_) / "a.csv").string());
+}
+
 // Runs in the directory, so that names may be taken for paths.
 TEST_F(Open, APathIsAPathAndANameOfTheCatalogueTheFetchedSet) {
   const auto before = std::filesystem::current_path();

@@ -3,6 +3,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <png.h>
+#include <webp/encode.h>
 #include <zlib.h>
 
 #include <cstdint>
@@ -24,6 +25,18 @@ using Files = std::vector<std::pair<std::string, std::string>>;
 
 inline std::span<const uint8_t> bytes_of(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+/// Without losses; `pixels` are [height, width, 3 or 4].
+inline std::string webp(int width, int height, const std::string& pixels) {
+  uint8_t* memory = nullptr;
+  const auto* from = reinterpret_cast<const uint8_t*>(pixels.data());
+  const bool alpha = pixels.size() == static_cast<size_t>(width * height * 4);
+  const size_t size = alpha ? WebPEncodeLosslessRGBA(from, width, height, 4 * width, &memory)
+                            : WebPEncodeLosslessRGB(from, width, height, 3 * width, &memory);
+  std::string result(reinterpret_cast<char*>(memory), size);
+  WebPFree(memory);
+  return result;
 }
 
 /// `pixels` are what the file is to hold: [height, width, components].
@@ -162,6 +175,17 @@ inline std::string little(uint64_t value, size_t bytes) {
   std::string text;
   for (size_t i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i) & 0xff);
   return text;
+}
+
+/// A bitmap of `bits` for each pixel: `after` are masks or a palette, `rows` the pixels as they
+/// lie.
+inline std::string bmp(int width, int height, int bits, const std::string& rows,
+                       const std::string& after = {}, int compression = 0) {
+  const size_t begin = 14 + 40 + after.size();
+  return "BM" + little(begin + rows.size(), 4) + little(0, 4) + little(begin, 4) + little(40, 4) +
+         little(static_cast<uint32_t>(width), 4) + little(static_cast<uint32_t>(height), 4) +
+         little(1, 2) + little(static_cast<uint64_t>(bits), 2) +
+         little(static_cast<uint64_t>(compression), 4) + little(0, 20) + after + rows;
 }
 inline std::string big(uint64_t value, size_t bytes) {
   const std::string text = little(value, bytes);

@@ -46,6 +46,8 @@ struct DatasetInfo {
   int64_t height = 0;  ///< 0 when samples differ in size, as width
   int64_t width = 0;
   std::vector<std::string> classes = {};  ///< names; label k means classes[k]
+  bool decodes = false;                   ///< reading a sample takes work that is worth keeping
+  std::vector<std::string> notes = {};    ///< what reading it had to decide, for people
 
   bool same_size() const { return height > 0 && width > 0; }
   /// [channels, height, width]

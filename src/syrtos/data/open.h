@@ -14,7 +14,15 @@ std::filesystem::path data_directory(const std::filesystem::path& cache_home);
 /// directory in any format we know, which is found out from what is there. A name without slashes
 /// that is both means the fetched one only if it is in the catalogue. Throws RequestError that says
 /// what was looked for and what to do.
-Splits open(const std::string& name_or_path, const std::filesystem::path& cache_home);
+struct OpenOptions {
+  std::string label_column = {};  ///< of CSV files, see formats/csv_columns.h
+};
+Splits open(const std::string& name_or_path, const std::filesystem::path& cache_home,
+            const OpenOptions& options = {});
+
+/// What open() takes for the same data from any directory: a path becomes an absolute one. Throws
+/// as open().
+std::string lasting_name(const std::string& name_or_path, const std::filesystem::path& cache_home);
 
 /// Where open() finds it and what it takes it for: "packs (train.pack, test.pack)". Throws as
 /// open().

@@ -37,6 +37,49 @@ TEST_F(Csv, ColumnNamesSayWhereTheLabelIs) {
   EXPECT_THAT(parse_csv("\"a, \"\"b\"\"\",2\n", "f").labels, ElementsAre("a, \"\"b\"\""));
 }
 
+TEST_F(Csv, LabelsAreFoundInTheLastColumnWhereTheFirstHoldsNone) {
+  const CsvRows names = parse_csv("5.1,3.5,setosa\n4.9,3.0,virginica\n", "f");
+  EXPECT_THAT(names.labels, ElementsAre("setosa", "virginica"));
+  EXPECT_THAT(names.values, ElementsAre(5.1F, 3.5F, 4.9F, 3.0F));
+  EXPECT_THAT(names.note, HasSubstr("column 3 is taken for the label"));
+  const CsvRows numbers = parse_csv("a,b,c\n5.1,3.5,0\n4.9,3.0,1\n", "f");
+  EXPECT_THAT(numbers.labels, ElementsAre("0", "1"));
+  EXPECT_THAT(numbers.note, HasSubstr("column 3 ('c') is taken for the label"));
+  // The first column of pictures of digits is always 0.
+  EXPECT_THAT(parse_csv("0,5,1\n0,6,2\n", "f").labels, ElementsAre("1", "2"));
+  EXPECT_EQ(parse_csv("walk,1,2\nrun,3,4\n", "f").note, "");
+}
+
+TEST_F(Csv, WhereTheLabelIsCanBeSaid) {
+  const std::string text = "id,kind,size\n1,0,7\n2,1,8\n";
+  EXPECT_THAT(parse_csv(text, "f", "kind").labels, ElementsAre("0", "1"));
+  EXPECT_THAT(parse_csv(text, "f", "2").labels, ElementsAre("0", "1"));
+  EXPECT_THAT(parse_csv(text, "f", "last").labels, ElementsAre("7", "8"));
+  EXPECT_THAT(parse_csv(text, "f", "first").labels, ElementsAre("1", "2"));
+  EXPECT_EQ(parse_csv(text, "f", "kind").note, "");
+  for (const char* wrong : {"4", "0", "kin"}) {
+    EXPECT_THAT(refusal([&] { parse_csv(text, "f", wrong); }),
+                HasSubstr("--label-column: expected first, last, 1 to 3 or a column's name"));
+  }
+  EXPECT_THAT(refusal([&] { parse_csv(text, "f", "kin"); }), HasSubstr("did you mean 'kind'?"));
+}
+
+TEST_F(Csv, TestLinesAreReadAsTrainingLinesAre) {
+  write("train.csv", "5.1,0\n4.9,1\n");
+  write("test.csv", "5,1\n6,0\n");
+  const Splits splits = open_csv(directory_);
+  EXPECT_EQ(splits.test->label(0), 1);
+  EXPECT_EQ(splits.test->label(1), 0);
+}
+
+TEST_F(Csv, MeasuresAreNoLabels) {
+  const auto file = write("a.csv", "0.5,1.5\n0.25,3.5\n");
+  EXPECT_THAT(refusal([&] { open_csv(file); }), HasSubstr("--label-column"));
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += std::to_string(i % 2) + ".0," + std::to_string(i) + ".5\n";
+  EXPECT_THAT(open_csv(write("b.csv", text)).train->info().classes, ElementsAre("0", "1"));
+}
+
 TEST_F(Csv, TrainAndTestWithNamesAsClasses) {
   write("train.csv", "walk,1,2\nrun,3,4\nwalk,5,6\n");
   write("test.csv", "run,7,8\n");
@@ -79,7 +122,7 @@ TEST_F(Csv, MistakesSayLineAndColumn) {
   EXPECT_THAT(refused("1,2,3\n1,1e99,3\n"), HasSubstr("found '1e99'"));
   EXPECT_THAT(refused("1,2,3\n\n1,2\n"),
               HasSubstr("f.csv:3:3: expected 3 columns, as in the first line, found 2"));
-  EXPECT_THAT(refused("1,2\n,3\n"), HasSubstr("f.csv:2:1: expected a label, found nothing"));
+  EXPECT_THAT(refused("1,2\n0,2\n,3\n"), HasSubstr("f.csv:3:1: expected a label, found nothing"));
   EXPECT_THAT(refused("1,2\n\"a,3\n"), HasSubstr("f.csv:2:1: expected a closing quote"));
   EXPECT_THAT(refused("hello\n"), HasSubstr("f.csv:1:1: expected a label and at least one number"));
   EXPECT_THAT(refused(""), HasSubstr("f.csv: expected lines of a label and numbers, found none"));

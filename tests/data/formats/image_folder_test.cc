@@ -51,6 +51,42 @@ TEST_F(ImageFolders, WithTrainAndTest) {
   EXPECT_THAT(std::vector<int>(test.bytes(), test.bytes() + 3), ElementsAre('x', 'y', 'z'));
 }
 
+TEST_F(ImageFolders, OfOneSizeHaveIt) {
+  for (const char* name : {"train/a/1.ppm", "train/b/1.ppm", "test/a/1.ppm", "test/b/1.ppm"})
+    put(name, "P6 2 1 255\nabcdef");
+  EXPECT_EQ(open_image_folder(directory_).train->info().shape(), Shape({3, 1, 2}));
+  EXPECT_TRUE(open_image_folder(directory_).train->info().decodes);
+  put("test/b/2.pgm", "P5 1 1 255\na");
+  EXPECT_FALSE(open_image_folder(directory_).train->info().same_size());
+}
+
+TEST_F(ImageFolders, OfGreyPicturesHaveOneChannel) {
+  for (const char* name : {"train/a/1.pgm", "train/b/1.pgm", "test/a/1.pgm", "test/b/1.pgm"})
+    put(name);
+  const Splits grey = open_image_folder(directory_);
+  EXPECT_EQ(grey.test->info().shape(), Shape({1, 1, 2}));
+  Scratch scratch;
+  EXPECT_EQ(grey.train->read(0, scratch).elements(), 2);
+  put("test/b/2.ppm", "P6 2 1 255\nabcdef");
+  EXPECT_EQ(open_image_folder(directory_).train->info().channels, 3);
+}
+
+TEST_F(ImageFolders, SayWhatTheyLeaveOut) {
+  for (const char* name : {"train/a/1.pgm", "train/b/1.pgm", "test/a/1.pgm", "test/b/1.pgm"})
+    put(name);
+  EXPECT_TRUE(open_image_folder(directory_).train->info().notes.empty());
+  put("train/a/2.gif", "GIF89a");
+  put("train/b/3.gif", "GIF89a");
+  put("train/b/notes.txt", "x");
+  put("train/b/more/4.pgm");
+  put("train/.hidden", "x");
+  const auto notes = open_image_folder(directory_).train->info().notes;
+  ASSERT_EQ(notes.size(), 1);
+  EXPECT_THAT(notes[0], HasSubstr("are read: 2 .gif, 1 .txt, 1 folders"));
+  std::filesystem::remove(directory_ / "train/a/1.pgm");
+  EXPECT_THAT(refused(), HasSubstr("found only 1 .gif; remove the folder"));
+}
+
 TEST_F(ImageFolders, WithoutATestFolderKeepEveryTenthOfEachClass) {
   for (int i = 0; i < 25; ++i) {
     const std::string name = std::string(1, static_cast<char>('a' + i)) + ".pgm";

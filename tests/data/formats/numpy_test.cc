@@ -53,6 +53,49 @@ TEST_F(Numpy, ArraysLargerThanMemoryAreRefusedBeforeTheyAreRead) {
               HasSubstr("half of this machine's memory, found"));
 }
 
+TEST_F(Numpy, ChannelsFirstAreRecognised) {
+  // Two pictures of 3 channels, 5x6; the value says where it is.
+  std::string values;
+  for (int i = 0; i < 2 * 3 * 5 * 6; ++i) values += static_cast<char>(i);
+  write("x_train.npy", npy("|u1", "(2, 3, 5, 6)", values));
+  write("y_train.npy", npy("|u1", "(2,)", std::string("\0\1", 2)));
+  write("x_test.npy", npy("|u1", "(2, 3, 5, 6)", values));
+  write("y_test.npy", npy("|u1", "(2,)", std::string("\0\1", 2)));
+  const Splits splits = open_numpy(directory_);
+  EXPECT_EQ(splits.train->info().shape(), Shape({3, 5, 6}));
+  ASSERT_EQ(splits.train->info().notes.size(), 1);
+  EXPECT_THAT(splits.train->info().notes[0],
+              HasSubstr("[2,3,5,6] is read as channels first: 3 channels of 5x6"));
+  Scratch scratch;
+  for (const Dataset* part : {splits.train.get(), splits.test.get()}) {
+    const Sample sample = part->read(1, scratch);
+    for (int y = 0; y < 5; ++y) {
+      for (int x = 0; x < 6; ++x) {
+        for (int c = 0; c < 3; ++c) {
+          ASSERT_EQ(sample.bytes()[(y * 6 + x) * 3 + c], 90 + c * 30 + y * 6 + x);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Numpy, WhatTheAxesOfOtherArraysMean) {
+  const auto shape_of = [&](const std::string& shape, int64_t values) {
+    std::string bytes;
+    for (int64_t i = 0; i < 10 * values; ++i) bytes += little(0, 4);
+    write("x.npy", npy("<f4", shape, bytes));
+    write("y.npy", npy("|u1", "(10,)", std::string(10, '\1')));
+    return open_numpy(directory_).train->info();
+  };
+  EXPECT_EQ(shape_of("(10, 8, 8)", 64).shape(), Shape({1, 8, 8}));
+  EXPECT_EQ(shape_of("(10, 8, 8)", 64).notes.size(), 1);
+  EXPECT_EQ(shape_of("(10, 3, 24)", 72).shape(), Shape({3, 1, 24}));
+  EXPECT_EQ(shape_of("(10, 24, 3)", 72).shape(), Shape({3, 1, 24}));
+  EXPECT_EQ(shape_of("(10, 24, 3)", 72).notes.size(), 0);
+  EXPECT_EQ(shape_of("(10, 1, 5, 6)", 30).shape(), Shape({1, 5, 6}));
+  EXPECT_EQ(shape_of("(10, 5, 6, 3)", 90).shape(), Shape({3, 5, 6}));
+}
+
 TEST_F(Numpy, ValuesOfEveryTypeAndByteOrder) {
   EXPECT_THAT(floats(npy("|i1", "(2,)", "\xff\x05")), ElementsAre(-1, 5));
   EXPECT_THAT(floats(npy("<i2", "(1,)", little(0xfffe, 2))), ElementsAre(-2));

@@ -188,5 +188,72 @@ TEST_F(Pictures, WrittenAsPngAreReadBack) {
   EXPECT_THROW(write_png(directory_ / "none" / "p.png", {1, 1, 1, {0}}), RunError);
 }
 
+std::vector<int> numbers(const Picture& picture) {
+  return {picture.pixels.begin(), picture.pixels.end()};
+}
+
+TEST_F(Pictures, WebpWithAndWithoutAlpha) {
+  const Picture plain = decode(webp(2, 1, "abcdef"));
+  EXPECT_EQ(plain.channels, 3);
+  EXPECT_EQ(plain.width, 2);
+  EXPECT_EQ(plain.height, 1);
+  EXPECT_THAT(numbers(plain), ElementsAre('a', 'b', 'c', 'd', 'e', 'f'));
+  const Picture half = decode(webp(1, 1, "\xc8\x64\x32\x80"));
+  ASSERT_EQ(half.pixels.size(), 3);
+  EXPECT_NEAR(half.pixels[0], 100, 1) << "laid over black";
+  EXPECT_NEAR(half.pixels[2], 25, 1);
+  const std::string whole = webp(8, 8, ramp(8, 8, 3));
+  EXPECT_THAT(refused(whole.substr(0, whole.size() - 10)),
+              HasSubstr("name: expected a whole WebP"));
+  EXPECT_THAT(refused("RIFF1234WAVEfmt "), HasSubstr("name: expected a WebP picture"));
+}
+
+TEST_F(Pictures, BitmapsOfEveryDepth) {
+  // Rows go from the last to the first, are whole words, and blue comes first.
+  const std::string rows = std::string("cba", 3) + std::string(1, 0) + "fed" + std::string(1, 0);
+  const Picture colour = decode(bmp(1, 2, 24, rows));
+  EXPECT_EQ(colour.height, 2);
+  EXPECT_THAT(numbers(colour), ElementsAre('d', 'e', 'f', 'a', 'b', 'c'));
+  EXPECT_THAT(numbers(decode(bmp(1, -2, 24, rows))), ElementsAre('a', 'b', 'c', 'd', 'e', 'f'));
+  EXPECT_THAT(numbers(decode(bmp(1, 1, 32, "cbax"))), ElementsAre('a', 'b', 'c'));
+  EXPECT_THAT(numbers(decode(bmp(2, 1, 16, little(0x7c00, 2) + little(0x001f, 2)))),
+              ElementsAre(255, 0, 0, 0, 0, 255));
+  EXPECT_THAT(numbers(decode(bmp(1, 1, 16, little(0x07e0, 2) + little(0, 2),
+                                 little(0xf800, 4) + little(0x7e0, 4) + little(0x1f, 4), 3))),
+              ElementsAre(0, 255, 0));
+  const std::string palette =
+      std::string("\x03\x02\x01\0", 4) + std::string("\x06\x05\x04\0", 4) + std::string(56, 0);
+  EXPECT_THAT(numbers(decode(bmp(3, 1, 4, std::string("\x10\x10\0\0", 4), palette))),
+              ElementsAre(4, 5, 6, 1, 2, 3, 4, 5, 6));
+  const Picture bits =
+      decode(bmp(9, 1, 1, std::string("\xa0\x80\0\0", 4), little(0, 4) + little(0xffffff, 4)));
+  EXPECT_EQ(bits.channels, 1) << "black and white are grey";
+  EXPECT_THAT(numbers(bits), ElementsAre(255, 0, 255, 0, 0, 0, 0, 0, 255));
+}
+
+TEST_F(Pictures, BitmapsThatCannotBeReadAreRefused) {
+  EXPECT_THAT(refused(bmp(2, 2, 24, "abc")), HasSubstr("name: truncated: at offset 54"));
+  EXPECT_THAT(refused(bmp(1, 1, 8, "abcd", std::string(1024, 0), 1)), HasSubstr("no compression"));
+  EXPECT_THAT(refused(bmp(1, 1, 7, "abcd")), HasSubstr("1, 4, 8, 16, 24 or 32 bits"));
+  EXPECT_THAT(refused(bmp(0, 1, 24, "abcd")), HasSubstr("expected a picture of 1 to"));
+  EXPECT_THAT(refused("BM"), HasSubstr("expected a BMP header"));
+  EXPECT_THAT(refused(bmp(1, 1, 8, "")), HasSubstr("name: "));
+}
+
+TEST_F(Pictures, HeadersSayWhatDecodingGives) {
+  const std::vector<std::string> files = {
+      png(2, 1, "abcdef"),  jpeg(8, 8, ramp(8, 8, 3)),
+      webp(2, 1, "abcdef"), jpeg(8, 8, std::string(64, 'm'), {JCS_GRAYSCALE}),
+      "P5 2 1 255\nab",     "P6 1 1 255\nabc",
+      bmp(1, 1, 24, "abcd")};
+  for (const std::string& file : files) {
+    const Picture whole = decode(file);
+    const Picture looked = look_at_picture(bytes_of(file), "name");
+    EXPECT_EQ(looked.height, whole.height);
+    EXPECT_EQ(looked.width, whole.width);
+    EXPECT_EQ(looked.channels, whole.channels);
+  }
+}
+
 }  // namespace
 }  // namespace syrtos::data

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -31,22 +32,31 @@ const char* find_pair(const fs::path& directory) {
   return nullptr;
 }
 
-CsvRows read_rows(const fs::path& file) {
+CsvRows read_rows(const fs::path& file, const std::string& label_column) {
   const std::vector<uint8_t> bytes = read_bytes(file);
-  return parse_csv({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.string());
+  return parse_csv({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.string(),
+                   label_column);
+}
+
+std::optional<double> number_in(const std::string& text) {
+  double value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool good = error == std::errc() && end == text.data() + text.size();
+  return good ? std::optional(value) : std::nullopt;
 }
 
 std::optional<int32_t> whole_number(const std::string& text) {
-  int32_t value = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool good = error == std::errc() && end == text.data() + text.size();
-  return good && value >= 0 && value <= kMostLabel ? std::optional(value) : std::nullopt;
+  const std::optional<double> value = number_in(text);
+  const bool whole = value && *value >= 0 && *value <= kMostLabel && *value == std::floor(*value);
+  return whole ? std::optional(static_cast<int32_t>(*value)) : std::nullopt;
 }
 
 /// What the labels of the training rows mean.
 class Classes {
  public:
-  explicit Classes(const std::vector<std::string>& labels) {
+  explicit Classes(const CsvRows& rows) {
+    const std::vector<std::string>& labels = rows.labels;
+    refuse_measures(rows);
     numbers_ = std::all_of(labels.begin(), labels.end(), [](const std::string& label) {
       return whole_number(label).has_value();
     });
@@ -77,6 +87,17 @@ class Classes {
   std::vector<std::string> names;
 
  private:
+  /// Numbers with fractions are what is measured, not what is to be told apart.
+  static void refuse_measures(const CsvRows& rows) {
+    for (size_t i = 0; i < rows.labels.size(); ++i) {
+      const std::optional<double> value = number_in(rows.labels[i]);
+      if (!value) return;  // a text: names
+      if (*value == std::floor(*value)) continue;
+      fail_request("{}:{}: expected a label, found '{}'; which column has them? See --label-column",
+                   rows.name, rows.lines[i], rows.labels[i]);
+    }
+  }
+
   std::optional<int32_t> find(const std::string& label) const {
     if (numbers_) {
       const std::optional<int32_t> number = whole_number(label);
@@ -92,6 +113,8 @@ class Classes {
 
 std::unique_ptr<Table> make_table(const CsvRows& rows, const Classes& classes,
                                   const fs::path& path) {
+  std::vector<std::string> notes;
+  if (!rows.note.empty()) notes.push_back(rows.note);
   std::vector<uint8_t> bytes(rows.values.size() * sizeof(float));
   std::memcpy(bytes.data(), rows.values.data(), bytes.size());
   return std::make_unique<Table>(DatasetInfo{.name = path.string(),
@@ -99,7 +122,8 @@ std::unique_ptr<Table> make_table(const CsvRows& rows, const Classes& classes,
                                              .channels = 1,
                                              .height = 1,
                                              .width = rows.width,
-                                             .classes = classes.names},
+                                             .classes = classes.names,
+                                             .notes = notes},
                                  std::move(bytes), classes.numbers(rows));
 }
 
@@ -110,19 +134,20 @@ bool has_csv(const fs::path& path) {
   return find_pair(path) != nullptr;
 }
 
-Splits open_csv(const fs::path& path) {
+Splits open_csv(const fs::path& path, const std::string& label_column) {
   const char* extension = find_pair(path);
   if (extension == nullptr) {
-    const CsvRows rows = read_rows(path);
-    return split_every_tenth(make_table(rows, Classes(rows.labels), path));
+    const CsvRows rows = read_rows(path, label_column);
+    return split_every_tenth(make_table(rows, Classes(rows), path));
   }
-  const CsvRows train = read_rows(path / (std::string("train") + extension));
-  const CsvRows test = read_rows(path / (std::string("test") + extension));
+  const CsvRows train = read_rows(path / (std::string("train") + extension), label_column);
+  const CsvRows test =
+      read_rows(path / (std::string("test") + extension), std::to_string(train.label_column));
   if (train.width != test.width) {
     fail_request("{}:{}: expected {} numbers, as in {}, found {}", test.name, test.lines[0],
                  train.width, train.name, test.width);
   }
-  const Classes classes(train.labels);
+  const Classes classes(train);
   return {make_table(train, classes, path), make_table(test, classes, path)};
 }
 

@@ -1,5 +1,7 @@
 #include "syrtos/data/formats/numpy.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -75,37 +77,83 @@ bool is_known(std::string_view file) {
   return false;
 }
 
+// Whether [n, a, ..., z] has its channels at a: few there, and more at the end.
+bool is_channels_first(const NpyArray& x) {
+  constexpr int64_t kMost = 4;  // red, green, blue, alpha
+  const std::vector<int64_t>& s = x.shape;
+  if (s.size() == 4) return s[1] <= kMost && s[3] > kMost;
+  return s.size() == 3 && !x.is_bytes() && s[1] <= kMost && s[2] >= 8 * s[1];
+}
+
 // Height, width and channels of a sample by the rules in the header.
 DatasetInfo describe(const NpyArray& x, const std::string& name) {
   DatasetInfo info{.name = name, .dtype = DType::f32, .channels = 1, .height = 1};
   const std::vector<int64_t>& s = x.shape;
-  if (x.is_bytes() && (s.size() == 3 || s.size() == 4)) {
+  const bool first = is_channels_first(x);
+  if (s.size() == 4) {
+    if (x.is_bytes()) info.dtype = DType::u8;
+    info.height = s[first ? 2 : 1];
+    info.width = s[first ? 3 : 2];
+    info.channels = s[first ? 1 : 3];
+  } else if (s.size() == 3 && x.is_bytes()) {
     info.dtype = DType::u8;
     info.height = s[1];
     info.width = s[2];
-    if (s.size() == 4) info.channels = s[3];
-  } else if (s.size() == 4) {
-    info.height = s[1];
-    info.width = s[2];
-    info.channels = s[3];
+  } else if (s.size() == 3 && s[1] == s[2]) {
+    info.height = info.width = s[1];
+    info.notes.push_back(
+        fmt::format("{}: [{}] is read as pictures of {}x{} with one channel; signals with channels "
+                    "would be of another shape",
+                    x.name, fmt::join(s, ","), info.height, info.width));
   } else if (s.size() == 2 || s.size() == 3) {
-    info.width = s[1];
-    if (s.size() == 3) info.channels = s[2];
+    info.width = s[first ? 2 : 1];
+    if (s.size() == 3) info.channels = s[first ? 1 : 2];
   } else {
     fail_request(
         "{}: expected samples with 2 to 4 axes, [n, length] to [n, height, width, "
         "channels], found {} axes",
         x.name, s.size());
   }
+  if (first) {
+    info.notes.push_back(fmt::format("{}: [{}] is read as channels first: {} channel{} of {}",
+                                     x.name, fmt::join(s, ","), info.channels,
+                                     info.channels == 1 ? "" : "s",
+                                     info.height > 1 ? fmt::format("{}x{}", info.height, info.width)
+                                                     : fmt::format("{} values", info.width)));
+  }
   return info;
 }
 
-std::vector<uint8_t> values_of(const NpyArray& x, DType dtype) {
-  if (dtype == DType::u8) return {x.values.begin(), x.values.end()};
-  check_memory(x.name, static_cast<uint64_t>(x.elements()) * sizeof(float));
-  const std::vector<float> floats = x.floats();
-  std::vector<uint8_t> bytes(floats.size() * sizeof(float));
-  std::memcpy(bytes.data(), floats.data(), bytes.size());
+/// [n, channels, points] -> [n, points, channels], of values of so many bytes.
+void move_channels_last(std::vector<uint8_t>& values, size_t channels, size_t points,
+                        size_t value_bytes) {
+  const size_t sample = channels * points * value_bytes;
+  std::vector<uint8_t> moved(sample);
+  for (size_t at = 0; at + sample <= values.size(); at += sample) {
+    for (size_t c = 0; c < channels; ++c) {
+      for (size_t p = 0; p < points; ++p) {
+        std::memcpy(&moved[(p * channels + c) * value_bytes],
+                    &values[at + (c * points + p) * value_bytes], value_bytes);
+      }
+    }
+    std::memcpy(&values[at], moved.data(), sample);
+  }
+}
+
+std::vector<uint8_t> values_of(const NpyArray& x, const DatasetInfo& info) {
+  std::vector<uint8_t> bytes;
+  if (info.dtype == DType::u8) {
+    bytes.assign(x.values.begin(), x.values.end());
+  } else {
+    check_memory(x.name, static_cast<uint64_t>(x.elements()) * sizeof(float));
+    const std::vector<float> floats = x.floats();
+    bytes.resize(floats.size() * sizeof(float));
+    std::memcpy(bytes.data(), floats.data(), bytes.size());
+  }
+  if (is_channels_first(x)) {
+    move_channels_last(bytes, static_cast<size_t>(info.channels),
+                       static_cast<size_t>(info.height * info.width), size_of(info.dtype));
+  }
   return bytes;
 }
 
@@ -130,7 +178,7 @@ Splits make_splits(const Arrays& arrays, const std::string& name) {
   std::vector<int32_t> labels = labels_of(arrays.y, arrays.x);
   const int32_t most = *std::max_element(labels.begin(), labels.end());
   info.classes = numbered_classes(most + 1);
-  auto train = std::make_unique<Table>(info, values_of(arrays.x, info.dtype), std::move(labels));
+  auto train = std::make_unique<Table>(info, values_of(arrays.x, info), std::move(labels));
   if (!arrays.test_x) return split_every_tenth(std::move(train));
   const DatasetInfo test_info = describe(*arrays.test_x, name);
   if (test_info.dtype != info.dtype || !(test_info.shape() == info.shape())) {
@@ -145,7 +193,7 @@ Splits make_splits(const Arrays& arrays, const std::string& name) {
                  arrays.test_y->name, most, *wrong, wrong - test_labels.begin());
   }
   auto test =
-      std::make_unique<Table>(info, values_of(*arrays.test_x, info.dtype), std::move(test_labels));
+      std::make_unique<Table>(info, values_of(*arrays.test_x, info), std::move(test_labels));
   return {std::move(train), std::move(test)};
 }
 

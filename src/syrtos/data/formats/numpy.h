@@ -14,7 +14,9 @@ bool has_numpy(const std::filesystem::path& path);
 /// directory. What x means:
 ///   u8 [n, height, width] or [n, height, width, channels]     pictures, as they are
 ///   other types [n, length] or [n, length, channels]          signals, become f32, height 1
-///   other types [n, height, width, channels]                  f32
+///   other types [n, side, side] or [n, height, width, channels]   pictures as f32
+/// When the second axis of four has 1 to 4 and the last one more, it is taken for the channels
+/// ([n, 3, 32, 32]); so is that of signals when they are far longer ([n, 3, 128]). Notes say so.
 /// y holds whole numbers, [n] or [n, 1]. Throws RequestError that says the file, the offset, what
 /// was expected and what was found.
 Splits open_numpy(const std::filesystem::path& path);

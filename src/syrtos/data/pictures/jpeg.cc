@@ -126,25 +126,39 @@ void cmyk_to_rgb(std::vector<uint8_t>& pixels, bool inverted) {
 
 }  // namespace
 
-void decode_jpeg(std::span<const uint8_t> bytes, const std::string& name, Picture& picture) {
-  Decoder decoder(bytes);
-  const auto fail = [&] {
-    fail_request("{}: expected a whole JPEG picture, found at offset {} of {}: {}", name,
-                 decoder.offset(), bytes.size(), decoder.text());
-  };
-  if (!decoder.open()) fail();
+namespace {
+
+[[noreturn]] void fail(const Decoder& decoder, size_t bytes, const std::string& name) {
+  fail_request("{}: expected a whole JPEG picture, found at offset {} of {}: {}", name,
+               decoder.offset(), bytes, decoder.text());
+}
+
+void open(Decoder& decoder, size_t bytes, const std::string& name, Picture& picture) {
+  if (!decoder.open()) fail(decoder, bytes, name);
   check_picture_size(name, decoder.height(), decoder.width());
   if (decoder.promises_too_much()) {
     fail_request("{}: truncated: expected a JPEG picture of {}x{} (width x height), found {} bytes",
-                 name, decoder.width(), decoder.height(), bytes.size());
+                 name, decoder.width(), decoder.height(), bytes);
   }
-  const size_t row = decoder.width() * decoder.components();
-  picture.pixels.resize(decoder.height() * row);
-  if (!decoder.decode(picture.pixels.data(), row)) fail();
-  if (decoder.components() == 4) cmyk_to_rgb(picture.pixels, decoder.inverted());
   picture.height = static_cast<int64_t>(decoder.height());
   picture.width = static_cast<int64_t>(decoder.width());
   picture.channels = decoder.components() == 1 ? 1 : 3;
+}
+
+}  // namespace
+
+void look_at_jpeg(std::span<const uint8_t> bytes, const std::string& name, Picture& picture) {
+  Decoder decoder(bytes);
+  open(decoder, bytes.size(), name, picture);
+}
+
+void decode_jpeg(std::span<const uint8_t> bytes, const std::string& name, Picture& picture) {
+  Decoder decoder(bytes);
+  open(decoder, bytes.size(), name, picture);
+  const size_t row = decoder.width() * decoder.components();
+  picture.pixels.resize(decoder.height() * row);
+  if (!decoder.decode(picture.pixels.data(), row)) fail(decoder, bytes.size(), name);
+  if (decoder.components() == 4) cmyk_to_rgb(picture.pixels, decoder.inverted());
 }
 
 }  // namespace syrtos::data

@@ -8,5 +8,7 @@ namespace syrtos::data {
 /// YCCK) becomes RGB. Damage that libjpeg would paint over (missing or impossible data) is an
 /// error; harmless oddities, as stray bytes between segments, are not. Throws RequestError.
 void decode_jpeg(std::span<const uint8_t> bytes, const std::string& name, Picture& picture);
+/// Size and channels alone.
+void look_at_jpeg(std::span<const uint8_t> bytes, const std::string& name, Picture& picture);
 
 }  // namespace syrtos::data

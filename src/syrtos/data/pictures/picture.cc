@@ -1,5 +1,7 @@
 #include "syrtos/data/pictures/picture.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -8,9 +10,11 @@
 #include "syrtos/base/error.h"
 #include "syrtos/base/files.h"
 #include "syrtos/data/files/file_bytes.h"
+#include "syrtos/data/pictures/bmp.h"
 #include "syrtos/data/pictures/jpeg.h"
 #include "syrtos/data/pictures/png.h"
 #include "syrtos/data/pictures/pnm.h"
+#include "syrtos/data/pictures/webp.h"
 
 namespace syrtos::data {
 
@@ -18,15 +22,20 @@ namespace {
 
 constexpr uint64_t kMostPixels = uint64_t{1} << 26;
 
+using Reader = void (*)(std::span<const uint8_t>, const std::string&, Picture&);
 struct Format {
   std::string_view magic;
-  void (*decode)(std::span<const uint8_t>, const std::string&, Picture&);
+  Reader look;  ///< Size and channels alone.
+  Reader decode;
 };
-constexpr std::array kFormats = {Format{"\xff\xd8\xff", decode_jpeg},
-                                 Format{"\x89PNG\r\n\x1a\n", decode_png}, Format{"P5", decode_pnm},
-                                 Format{"P6", decode_pnm}};
-constexpr std::array<std::string_view, 6> kExtensions = {".jpg", ".jpeg", ".png",
-                                                         ".pgm", ".ppm",  ".pnm"};
+constexpr std::array kFormats = {Format{"\xff\xd8\xff", look_at_jpeg, decode_jpeg},
+                                 Format{"\x89PNG\r\n\x1a\n", look_at_png, decode_png},
+                                 Format{"RIFF", look_at_webp, decode_webp},
+                                 Format{"BM", look_at_bmp, decode_bmp},
+                                 Format{"P5", look_at_pnm, decode_pnm},
+                                 Format{"P6", look_at_pnm, decode_pnm}};
+constexpr std::array<std::string_view, 8> kExtensions = {".jpg", ".jpeg", ".png", ".webp",
+                                                         ".bmp", ".pgm",  ".ppm", ".pnm"};
 
 std::string hex(std::span<const uint8_t> bytes) {
   std::string text;
@@ -34,13 +43,18 @@ std::string hex(std::span<const uint8_t> bytes) {
   return text.empty() ? "an empty file" : text;
 }
 
-void decode(std::span<const uint8_t> bytes, const std::string& name, Picture& picture) {
+const Format& format_of(std::span<const uint8_t> bytes, const std::string& name) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   for (const Format& format : kFormats) {
-    if (text.starts_with(format.magic)) return format.decode(bytes, name, picture);
+    if (text.starts_with(format.magic)) return format;
   }
-  fail_request("{}: at offset 0 expected a JPEG, PNG, PGM (P5) or PPM (P6) picture, found {}", name,
-               hex(bytes.first(std::min<size_t>(bytes.size(), 8))));
+  fail_request(
+      "{}: at offset 0 expected a JPEG, PNG, WebP, BMP, PGM (P5) or PPM (P6) picture, found {}",
+      name, hex(bytes.first(std::min<size_t>(bytes.size(), 8))));
+}
+
+void decode(std::span<const uint8_t> bytes, const std::string& name, Picture& picture) {
+  format_of(bytes, name).decode(bytes, name, picture);
 }
 
 void grey_to_colour(std::vector<uint8_t>& pixels) {
@@ -69,6 +83,14 @@ Picture decode_picture(std::span<const uint8_t> bytes, const std::string& name) 
   decode(bytes, name, picture);
   return picture;
 }
+
+Picture look_at_picture(std::span<const uint8_t> bytes, const std::string& name) {
+  Picture picture;
+  format_of(bytes, name).look(bytes, name, picture);
+  return picture;
+}
+
+std::string picture_names() { return fmt::format("{}", fmt::join(kExtensions, ", ")); }
 
 void decode_into(std::span<const uint8_t> bytes, const std::string& name, int channels,
                  std::vector<uint8_t>& values, int64_t& height, int64_t& width) {

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "syrtos/base/error.h"
+#include "syrtos/data/pictures/alpha.h"
 
 namespace syrtos::data {
 
@@ -86,20 +87,6 @@ class Decoder {
   png_infop info_ = nullptr;
 };
 
-// The last channel is alpha. This works in place, since the result is shorter.
-void lay_over_black(std::vector<uint8_t>& pixels, size_t channels) {
-  const size_t count = pixels.size() / channels;
-  const size_t colours = channels - 1;
-  for (size_t i = 0; i < count; ++i) {
-    const int alpha = pixels[channels * i + colours];
-    for (size_t c = 0; c < colours; ++c) {
-      pixels[colours * i + c] =
-          static_cast<uint8_t>((pixels[channels * i + c] * alpha + 127) / 255);
-    }
-  }
-  pixels.resize(count * colours);
-}
-
 class Encoder {
  public:
   Encoder() {
@@ -142,26 +129,40 @@ class Encoder {
 
 }  // namespace
 
-void decode_png(std::span<const uint8_t> bytes, const std::string& name, Picture& picture) {
-  Decoder decoder(bytes);
-  const auto fail = [&] {
-    fail_request("{}: expected a whole PNG picture, found at offset {} of {}: {}", name,
-                 decoder.offset(), bytes.size(), decoder.text());
-  };
-  if (!decoder.open()) fail();
+namespace {
+
+[[noreturn]] void fail(const Decoder& decoder, size_t bytes, const std::string& name) {
+  fail_request("{}: expected a whole PNG picture, found at offset {} of {}: {}", name,
+               decoder.offset(), bytes, decoder.text());
+}
+
+void open(Decoder& decoder, size_t bytes, const std::string& name, Picture& picture) {
+  if (!decoder.open()) fail(decoder, bytes, name);
   check_picture_size(name, decoder.height(), decoder.width());
   if (decoder.promises_too_much()) {
     fail_request("{}: truncated: expected a PNG picture of {}x{} (width x height), found {} bytes",
-                 name, decoder.width(), decoder.height(), bytes.size());
+                 name, decoder.width(), decoder.height(), bytes);
   }
+  picture.height = static_cast<int64_t>(decoder.height());
+  picture.width = static_cast<int64_t>(decoder.width());
+  picture.channels = decoder.channels() <= 2 ? 1 : 3;
+}
+
+}  // namespace
+
+void look_at_png(std::span<const uint8_t> bytes, const std::string& name, Picture& picture) {
+  Decoder decoder(bytes);
+  open(decoder, bytes.size(), name, picture);
+}
+
+void decode_png(std::span<const uint8_t> bytes, const std::string& name, Picture& picture) {
+  Decoder decoder(bytes);
+  open(decoder, bytes.size(), name, picture);
   const size_t channels = decoder.channels();
   const size_t row = decoder.width() * channels;
   picture.pixels.resize(decoder.height() * row);
-  if (!decoder.decode(picture.pixels.data(), row)) fail();
+  if (!decoder.decode(picture.pixels.data(), row)) fail(decoder, bytes.size(), name);
   if (channels % 2 == 0) lay_over_black(picture.pixels, channels);
-  picture.height = static_cast<int64_t>(decoder.height());
-  picture.width = static_cast<int64_t>(decoder.width());
-  picture.channels = channels <= 2 ? 1 : 3;
 }
 
 std::vector<uint8_t> encode_png(const Picture& picture, const std::string& name) {

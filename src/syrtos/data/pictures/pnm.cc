@@ -59,15 +59,31 @@ class Header {
 
 }  // namespace
 
-void decode_pnm(std::span<const uint8_t> bytes, const std::string& name, Picture& picture) {
+namespace {
+
+void read_size(Header& header, std::span<const uint8_t> bytes, const std::string& name,
+               Picture& picture) {
   SYRTOS_CHECK(bytes.size() >= 2);
-  Header header(bytes, name);
-  const uint64_t channels = bytes[1] == '5' ? 1 : 3;
+  picture.channels = bytes[1] == '5' ? 1 : 3;
   const uint64_t width = header.number("width", kMostSide);
   const uint64_t height = header.number("height", kMostSide);
   check_picture_size(name, height, width);
+  picture.height = static_cast<int64_t>(height);
+  picture.width = static_cast<int64_t>(width);
+}
+
+}  // namespace
+
+void look_at_pnm(std::span<const uint8_t> bytes, const std::string& name, Picture& picture) {
+  Header header(bytes, name);
+  read_size(header, bytes, name, picture);
+}
+
+void decode_pnm(std::span<const uint8_t> bytes, const std::string& name, Picture& picture) {
+  Header header(bytes, name);
+  read_size(header, bytes, name, picture);
   const uint64_t levels = header.number("largest value", 255);
-  const uint64_t size = width * height * channels;
+  const auto size = static_cast<uint64_t>(picture.height * picture.width * picture.channels);
   const uint64_t left = bytes.size() - header.offset();
   if (left < size) {
     fail_request("{}: truncated: at offset {} expected {} bytes of pixels, found {}", name,
@@ -80,9 +96,6 @@ void decode_pnm(std::span<const uint8_t> bytes, const std::string& name, Picture
       pixel = static_cast<uint8_t>(std::min<uint64_t>(255, pixel * 255 / levels));
     }
   }
-  picture.height = static_cast<int64_t>(height);
-  picture.width = static_cast<int64_t>(width);
-  picture.channels = static_cast<int64_t>(channels);
 }
 
 }  // namespace syrtos::data

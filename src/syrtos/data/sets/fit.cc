@@ -40,13 +40,20 @@ std::unique_ptr<Dataset> fit(std::unique_ptr<Dataset> of, const FitOptions& opti
   const bool fits = info.height == options.height && info.width == options.width;
   if (!fits) {
     if (info.dtype != DType::u8) {
+      if (info.height > 1) {
+        fail_request(
+            "{}: expected pictures of {}x{}, as the network takes, found {}x{}; only pictures of "
+            "bytes are scaled: store them as u8",
+            info.name, options.height, options.width, info.height, info.width);
+      }
       fail_request("{}: expected signals of {} values, as the network takes, found {}", info.name,
                    options.width, info.width);
     }
     log_info("data {}: samples are scaled to {}x{}", info.name, options.height, options.width);
     of = std::make_unique<Resized>(std::move(of), options.height, options.width, fit_of(info));
   }
-  if (options.cache == CacheMode::none || (options.cache == CacheMode::automatic && fits)) {
+  if (options.cache == CacheMode::none ||
+      (options.cache == CacheMode::automatic && fits && !info.decodes)) {
     log_info("data {}: samples are not kept (--cache {})", of->info().name,
              to_string(options.cache));
     return of;

@@ -1,0 +1,168 @@
+#include "syrtos/data/formats/csv_columns.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/format.h"
+#include "syrtos/data/formats/csv_fields.h"
+
+namespace syrtos::data {
+
+namespace {
+
+// Those that come first are preferred.
+constexpr std::array<std::string_view, 6> kLabelNames = {"label",  "class",   "target",
+                                                         "labels", "species", "category"};
+constexpr int64_t kLooked = 2000;     // lines
+constexpr size_t kMostClasses = 100;  // of a column of numbers that is taken for labels
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+/// What is known of a column.
+struct Column {
+  std::string name;  ///< In the first line.
+  bool has_texts = false;
+  bool has_numbers = false;
+  bool whole = true;  ///< Whole numbers from 0 on, all of them.
+  std::set<float> values = {};
+
+  bool may_be_labels() const {
+    return !has_texts && whole && values.size() >= 2 && values.size() <= kMostClasses;
+  }
+  /// A text among numbers is a mistake, no label.
+  bool is_names() const { return has_texts && !has_numbers; }
+};
+
+struct Table {
+  std::vector<Column> columns;
+  bool has_names = false;
+};
+
+void look_at(const std::vector<CsvField>& fields, Table& table) {
+  for (size_t i = 0; i < std::min(fields.size(), table.columns.size()); ++i) {
+    Column& column = table.columns[i];
+    float value = 0;
+    if (!parse_csv_number(fields[i].text, value)) {
+      // What is missing or infinite is a mistake in a column of numbers, no label.
+      const std::string text = lower(fields[i].text);
+      const bool missing = text.empty() || text == "nan" || text == "inf" || text == "-inf" ||
+                           text == "na" || text == "?";
+      column.has_texts = column.has_texts || !missing;
+      continue;
+    }
+    column.has_numbers = true;
+    column.whole = column.whole && value >= 0 && value == std::floor(value);
+    if (column.values.size() <= kMostClasses) column.values.insert(value);
+  }
+}
+
+Table look_at(std::string_view text, const std::string& name) {
+  Table table;
+  CsvLines lines(text);
+  std::string_view line;
+  std::vector<CsvField> fields;
+  if (!lines.next(line)) {
+    fail_request("{}: expected lines of a label and numbers, found none", name);
+  }
+  const char separator = csv_separator(line);
+  split_csv(line, separator, fields);
+  if (fields.size() < 2) {
+    fail_request(
+        "{}:{}:1: expected a label and at least one number, separated by , ; or tab, found "
+        "'{}'",
+        name, lines.number(), fields[0].text.substr(0, 40));
+  }
+  float ignored = 0;
+  bool numbers = false;
+  bool named = false;
+  for (const CsvField& field : fields) {
+    table.columns.push_back({.name = std::string(field.text)});
+    numbers = numbers || parse_csv_number(field.text, ignored);
+    named = named || std::find(kLabelNames.begin(), kLabelNames.end(), lower(field.text)) !=
+                         kLabelNames.end();
+  }
+  table.has_names = named || !numbers;
+  if (!table.has_names) look_at(fields, table);
+  for (int64_t i = 0; i < kLooked && lines.next(line); ++i) {
+    split_csv(line, separator, fields);
+    look_at(fields, table);
+  }
+  return table;
+}
+
+size_t asked_column(const Table& table, const std::string& name, const std::string& asked) {
+  const size_t count = table.columns.size();
+  if (asked == "first") return 0;
+  if (asked == "last") return count - 1;
+  size_t number = 0;
+  const auto [end, error] = std::from_chars(asked.data(), asked.data() + asked.size(), number);
+  if (error == std::errc() && end == asked.data() + asked.size() && number >= 1 &&
+      number <= count) {
+    return number - 1;
+  }
+  std::vector<std::string> names;
+  for (size_t i = 0; table.has_names && i < count; ++i) {
+    if (table.columns[i].name == asked) return i;
+    names.push_back(table.columns[i].name);
+  }
+  fail_request("--label-column: expected first, last, 1 to {}{}, found '{}'; {}see {}", count,
+               table.has_names ? " or a column's name" : "", asked, did_you_mean(asked, names),
+               name);
+}
+
+/// The column that holds labels, and `note` where that is not plain.
+size_t find_label(const Table& table, const std::string& name, std::string& note) {
+  const std::vector<Column>& columns = table.columns;
+  const size_t last = columns.size() - 1;
+  for (const std::string_view label : kLabelNames) {
+    for (size_t i = 0; table.has_names && i <= last; ++i) {
+      if (lower(columns[i].name) == label) return i;
+    }
+  }
+  const auto taken = [&](size_t column) {
+    return fmt::format("{}: column {}{} is taken for the label", name, column + 1,
+                       table.has_names ? fmt::format(" ('{}')", columns[column].name) : "");
+  };
+  std::vector<size_t> texts;
+  for (size_t i = 0; i <= last; ++i) {
+    if (columns[i].is_names()) texts.push_back(i);
+  }
+  if (texts.size() == 1) {
+    if (texts[0] != 0) note = taken(texts[0]) + ": the others have numbers only";
+    return texts[0];
+  }
+  if (!texts.empty()) return 0;
+  if (columns[0].may_be_labels()) {
+    if (columns[last].may_be_labels() && columns[0].values.size() > columns[last].values.size()) {
+      note = taken(0) + "; --label-column last takes the last one";
+    }
+    return 0;
+  }
+  if (columns[last].may_be_labels()) {
+    note = taken(last) + ": the first one holds no labels; --label-column takes another";
+    return last;
+  }
+  return 0;
+}
+
+}  // namespace
+
+CsvColumns find_csv_columns(std::string_view text, const std::string& name,
+                            const std::string& asked) {
+  const Table table = look_at(text, name);
+  CsvColumns result{.count = table.columns.size(), .has_names = table.has_names};
+  result.label =
+      asked.empty() ? find_label(table, name, result.note) : asked_column(table, name, asked);
+  return result;
+}
+
+}  // namespace syrtos::data
