@@ -6,11 +6,13 @@
 #include "syrtos/job/image_size.h"
 #include "syrtos/job/precision.h"
 #include "syrtos/job/resolve.h"
+#include "syrtos/job/synonyms.h"
 #include "tests/support/temporary.h"
 
 namespace syrtos::job {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 class JobFiles : public TemporaryDirectory {
@@ -75,7 +77,7 @@ TEST_F(JobFiles, UnknownKeyNamesLineAndClosest) {
   const std::string text =
       refusal([&] { parse("network = \"mlp\"\n\n[optimizer]\nmomentun = 1\n"); });
   EXPECT_THAT(text, HasSubstr("job.toml:4: unknown key 'optimizer.momentun'"));
-  EXPECT_THAT(text, HasSubstr("did you mean 'optimizer.momentum'?"));
+  EXPECT_THAT(text, HasSubstr("did you mean 'momentum'?"));
   EXPECT_THAT(refusal([&] { parse("epoch = 3\n"); }), HasSubstr("did you mean 'epochs'?"));
   EXPECT_THAT(refusal([&] { parse("[optimiser]\nlr = 3\n"); }), HasSubstr("'optimiser'"));
 }
@@ -139,7 +141,13 @@ TEST_F(JobFiles, ValuesOutsideOfTheirRangeAreRefused) {
       {"data.remainder", "lose"},
       {"data.prefetch", "-1"},
       {"evaluate.views", "many"},
-      {"evaluate.every", "0"},
+      {"evaluate.every", "-1"},
+      {"classes", "1"},
+      {"optimizer.lr", "1e30"},
+      {"data.augment", "crop:28"},
+      {"data.augment", "cutout:100"},
+      {"input", "1000000"},
+      {"input", "9999999999x9999999999"},
       {"checkpoint_every", "-1"},
       {"optimizer.lookahead", "-1"},
       {"schedule.peak", "2"},
@@ -172,6 +180,120 @@ TEST_F(JobFiles, WhatIsLeftOpenIsDecided) {
   EXPECT_EQ(done.schedule.rate, 1.0);
   EXPECT_EQ(done.optimizer.epsilon, 1e-6);
   EXPECT_EQ(done.schedule.every, 16 / 3);  // a third of the 16 steps of the run
+}
+
+TEST_F(JobFiles, StepsTakeAsManyEpochsAsTheyNeed) {
+  JobRequest job;
+  job.data = "random";  // 1024 samples, 16 steps an epoch
+  job.steps = 60;
+  EXPECT_EQ(resolved(job).epochs, 4);
+  EXPECT_EQ(resolved(job).total_steps(), 60);
+  EXPECT_THAT(resolved(job).notes, testing::IsEmpty());
+  job.epochs = 1;
+  EXPECT_EQ(resolved(job).total_steps(), 16);
+  EXPECT_THAT(resolved(job).notes,
+              ElementsAre(HasSubstr("--steps 60: the run ends after 16 steps, with --epochs 1")));
+  EXPECT_EQ(resolved({.data = "random"}).epochs, 1);
+}
+
+TEST_F(JobFiles, WhatHasNoEffectIsNoted) {
+  const auto notes = [&](const std::vector<std::pair<std::string, std::string>>& settings) {
+    JobRequest job;
+    job.data = "random";
+    for (const auto& [key, text] : settings) set_field(job, *find_field(key), text, key);
+    return resolved(job).notes;
+  };
+  using testing::IsEmpty;
+  EXPECT_THAT(notes({{"optimizer.momentum", "0.9"}}), IsEmpty());
+  EXPECT_THAT(notes({{"optimizer.momentum", "0.9"}, {"optimizer.name", "adam"}}),
+              ElementsAre("--momentum has no effect with --optimizer adam"));
+  EXPECT_THAT(notes({{"schedule.floor", "0.1"}}),
+              ElementsAre("--schedule-floor has no effect with --schedule constant"));
+  EXPECT_THAT(notes({{"schedule.floor", "0.1"}, {"schedule.name", "cosine"}}), IsEmpty());
+  EXPECT_THAT(notes({{"schedule.warmup", "1000"}}),
+              ElementsAre(HasSubstr("--warmup 1000: the run has 16 steps, so the learning rate "
+                                    "only gets to 0.00016 of 0.01")));
+  EXPECT_THAT(notes({{"schedule.warmup", "15"}}), IsEmpty());
+  EXPECT_THAT(notes({{"threads", "16"}}), ElementsAre(HasSubstr("--threads 16 on 2 cores")));
+  EXPECT_THAT(notes({{"distribute.wire", "bf16"}}),
+              ElementsAre("--wire has no effect with one worker"));
+  EXPECT_THAT(notes({{"distribute.wire", "bf16"}, {"distribute.workers", "2"}}), IsEmpty());
+  EXPECT_THAT(notes({{"early_stop.patience", "3"}}),
+              ElementsAre("--early-stop 3: 1 epoch cannot be stopped early"));
+  EXPECT_THAT(notes({{"checkpoint_every", "16"}}),
+              ElementsAre(HasSubstr("--checkpoint-every 16 has no effect")));
+  EXPECT_THAT(notes({{"measure.trace", "steps=17"}}),
+              ElementsAre(HasSubstr("--trace steps=17 has no effect: the run has 16 steps")));
+}
+
+TEST_F(JobFiles, ClassesWithoutSamplesAreNoted) {
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += "0," + std::to_string(i) + "\n";
+  for (int i = 0; i < 5; ++i) text += "2," + std::to_string(i) + "\n";
+  JobRequest job;
+  job.network = "mlp";
+  job.data = write("a.csv", text).string();
+  job.batch = 4;
+  EXPECT_THAT(resolved(job).notes,
+              ElementsAre(HasSubstr("1 of 3 classes has no training samples: 1"),
+                          HasSubstr("1 of 3 classes has no test samples")));
+  EXPECT_THAT(resolved(job).notes[1], HasSubstr("2 (5 to train)"));
+}
+
+TEST_F(JobFiles, DataOfOneClassIsRefused) {
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += "0," + std::to_string(i % 2) + ".5\n";
+  JobRequest job;
+  job.network = "mlp";
+  job.data = write("a.csv", text).string();
+  EXPECT_THAT(refusal([&] { resolved(job); }), HasSubstr("at least two classes, found one only"));
+}
+
+TEST_F(JobFiles, DataIsRecordedSoThatItIsFoundFromElsewhere) {
+  write("a.csv",
+        "0,1\n1,2\n0,1\n1,2\n0,1\n1,2\n0,1\n1,2\n0,1\n1,2\n0,1\n1,2\n0,1\n0,1\n0,1\n0,1\n");
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(directory_);
+  JobRequest job;
+  job.network = "mlp";
+  job.data = "a.csv";
+  job.batch = 4;
+  const std::string recorded = to_request(resolved(job)).data;
+  std::filesystem::current_path(before);
+  EXPECT_EQ(recorded, (std::filesystem::canonical(directory_) / "a.csv").string());
+}
+
+TEST_F(JobFiles, UntrainedWeightsAreNotEvaluatedUnlessAsked) {
+  JobRequest job;
+  job.data = "random";
+  job.replay = "times.json";
+  EXPECT_EQ(resolved(job).evaluate_every, 0);
+  set_field(job, *find_field("evaluate.every"), "1", "--evaluate-every");
+  EXPECT_EQ(resolved(job).evaluate_every, 1);
+}
+
+TEST_F(JobFiles, WordsOfOtherProgramsAreUnderstood) {
+  const auto said = [&](const std::string& text) { return refusal([&] { parse(text); }); };
+  EXPECT_THAT(said("[optimizer]\nlearning_rate = 0.1\n"),
+              HasSubstr("unknown key 'optimizer.learning_rate'; did you mean 'optimizer.lr'?"));
+  EXPECT_THAT(said("batch_size = 3\n"), HasSubstr("did you mean 'batch'?"));
+  EXPECT_THAT(said("model = \"mlp\"\n"), HasSubstr("did you mean 'network'?"));
+  EXPECT_THAT(said("momentum = 0.5\n"), HasSubstr("did you mean 'optimizer.momentum'?"));
+  EXPECT_THAT(said("[optimizer]\nfrobnicate = 1\n"), HasSubstr("[optimizer] has: name, lr, "));
+  for (const JobField& field : job_fields()) {
+    EXPECT_EQ(field_called(field.key), &field) << field.key;
+  }
+}
+
+TEST_F(JobFiles, ADirectoryIsNoJobFile) {
+  JobRequest job;
+  EXPECT_THAT(refusal([&] { read_job_file(job, directory_); }),
+              HasSubstr("use --data " + directory_.string()));
+  write("job.toml", "batch = 1\n");
+  EXPECT_THAT(refusal([&] { read_job_file(job, directory_); }),
+              HasSubstr("--resume " + directory_.string()));
+  EXPECT_THAT(refusal([&] { read_job_file(job, directory_ / "jop.toml"); }),
+              HasSubstr("did you mean '" + (directory_ / "job.toml").string() + "'?"));
 }
 
 TEST_F(JobFiles, PrecisionDependsOnTheCpu) {

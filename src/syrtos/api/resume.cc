@@ -21,6 +21,7 @@ job::JobRequest request_to_resume(const std::filesystem::path& run,
   const auto directory = run::Directory::open_to_resume(run);
   job::JobRequest request;
   job::read_job_file(request, directory.file(run::File::job));
+  request.given.clear();  // the run's job has every field
   // It was chosen for the exchange that there was then.
   if (changed("distribute.exchange") || changed("distribute.sync")) request.update = "auto";
   const int64_t workers = request.workers;
@@ -34,6 +35,10 @@ job::JobRequest request_to_resume(const std::filesystem::path& run,
   apply(changes, request);
   // Another number of workers divides the cores anew.
   if (request.workers != workers && !changed("threads")) request.threads = 0;
+  // More steps take as many epochs as they need.
+  if (changed("steps") && !changed("epochs") && request.workers == workers) {
+    request.epochs = job::kUnset;
+  }
   return request;
 }
 

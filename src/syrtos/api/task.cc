@@ -11,6 +11,7 @@ using nlohmann::json;
 
 std::string to_task(const TrainRequest& request) {
   return json{{"job", job::to_toml(request.job)},
+              {"given", request.job.given},
               {"run", request.job.run},
               {"resume", request.resume.string()},
               {"planned_step_s", request.planned_step_s},
@@ -24,6 +25,11 @@ TrainRequest parse_task(const std::string& line) {
   try {
     const json task = json::parse(line);
     job::read_job_text(request.job, task.at("job").get<std::string>(), "the launcher's job");
+    request.job.given.clear();
+    for (const json& key : task.at("given")) {
+      const job::JobField* field = job::find_field(key.get<std::string>());
+      if (field != nullptr) request.job.given.push_back(field->key);
+    }
     request.job.run = task.at("run").get<std::string>();
     request.resume = task.at("resume").get<std::string>();
     request.planned_step_s = task.at("planned_step_s").get<double>();

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 #include "syrtos/base/toml.h"
+#include "syrtos/job/synonyms.h"
 
 namespace syrtos::job {
 
@@ -45,12 +47,11 @@ class Reader {
   }
 
   [[noreturn]] void fail_unknown(const std::string& key, const toml::source_region& source) const {
-    std::vector<std::string> known;
-    for (const JobField& field : job_fields()) known.emplace_back(field.key);
-    fail_request("{}: unknown key '{}'{}", at(source), key, suggestion(key, known));
+    fail_request("{}: unknown key '{}'{}", at(source), key, suggest_key(key));
   }
 
   void set(const JobField& field, const std::string& key, const toml::node& node) {
+    request_.given.push_back(field.key);
     const auto fail_type = [&](const char* expected) {
       std::ostringstream found;
       node.visit([&](const auto& value) { found << value; });
@@ -78,15 +79,48 @@ class Reader {
   std::string file_;
 };
 
+/// Says what else somebody who names a directory may want.
+[[noreturn]] void fail_directory(const std::filesystem::path& directory) {
+  std::error_code ignored;
+  const std::filesystem::path inside = directory / "job.toml";
+  if (std::filesystem::exists(inside, ignored)) {
+    fail_request(
+        "cannot read the job file {}: expected a TOML file, found a directory with one: use {} for "
+        "the same job, or --resume {} to go on with the run",
+        directory.string(), inside.string(), directory.string());
+  }
+  fail_request(
+      "cannot read the job file {}: expected a TOML file, found a directory; if it has data to "
+      "train on, use --data {}",
+      directory.string(), directory.string());
+}
+
+/// "; did you mean 'job.toml'?" of the files that lie where this one should be.
+std::string near_files(const std::filesystem::path& file) {
+  std::error_code ignored;
+  std::vector<std::string> names;
+  const std::filesystem::path parent = file.parent_path();
+  for (const auto& entry :
+       std::filesystem::directory_iterator(parent.empty() ? "." : parent, ignored)) {
+    if (entry.path().extension() == ".toml") {
+      names.push_back((parent / entry.path().filename()).string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  const std::string near = did_you_mean(file.string(), names);
+  return near.empty() ? "" : "; " + near.substr(0, near.size() - 1);
+}
+
 }  // namespace
 
 void read_job_file(JobRequest& request, const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
   std::error_code ignored;
-  if (!stream || std::filesystem::is_directory(file, ignored)) {
+  if (std::filesystem::is_directory(file, ignored)) fail_directory(file);
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) {
     fail_request("cannot read the job file {}: expected a TOML file, found {}", file.string(),
                  std::filesystem::exists(file, ignored) ? "something that cannot be opened"
-                                                        : "no such file");
+                                                        : "no such file" + near_files(file));
   }
   const std::string text{std::istreambuf_iterator<char>(stream), {}};
   read_job_text(request, text, file.string());
@@ -97,8 +131,10 @@ void read_job_text(JobRequest& request, std::string_view text, const std::string
   try {
     table = toml::parse(text, name);
   } catch (const toml::parse_error& error) {
-    fail_request("{}:{}:{}: not valid TOML: {}", name, error.source().begin.line,
-                 error.source().begin.column, error.description());
+    const bool named_so = std::filesystem::path(name).extension() == ".toml";
+    fail_request("{}:{}:{}: not valid TOML: {}{}", name, error.source().begin.line,
+                 error.source().begin.column, error.description(),
+                 named_so ? "" : fmt::format("; if it is data to train on, use --data {}", name));
   }
   Reader(request, name).read(table, "");
 }

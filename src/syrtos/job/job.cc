@@ -1,5 +1,7 @@
 #include "syrtos/job/job.h"
 
+#include <algorithm>
+
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 #include "syrtos/job/image_size.h"
@@ -54,6 +56,13 @@ int64_t Job::steps_per_epoch() const {
   return data::steps_left(data.train->size(), 0, step_samples(), remainder);
 }
 
+int64_t Job::total_steps() const {
+  const int64_t all = steps_per_epoch() * epochs;
+  return steps > 0 ? std::min(all, steps) : all;
+}
+
+const char* Job::sample_word() const { return image[1] > 1 ? "image" : "sample"; }
+
 int64_t Job::share(int worker) const {
   return data::slice_of(step_samples(), 0, step_samples(), {worker, workers}, remainder).count;
 }
@@ -69,6 +78,7 @@ namespace {
 void put_data(const Job& job, JobRequest& request) {
   request.data = job.data_name;
   request.samples = job.random_samples;
+  request.label_column = job.label_column;
   request.augment = to_string(job.augment);
   request.remainder = to_string(job.remainder);
   request.prefetch = job.prefetch;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "syrtos/data/dataset.h"
 #include "syrtos/data/pipeline/augment.h"
@@ -56,7 +57,9 @@ struct Job {
   std::string data_name = {};  ///< As --data takes it, for people and for whoever opens it again.
   bool random_data = false;
   int64_t random_samples = 0;
+  std::string label_column = {};  ///< Of a CSV file, see data/formats/csv_columns.h.
   JobData data = {};
+  Shape stored = {};  ///< Of the samples as they are stored; 0x0 pixels: different sizes.
   data::Normalization normalization = {};
   data::Fit fit = data::Fit::exact;  ///< Of samples that do not have the network's size.
   data::Augment augment = {};
@@ -81,7 +84,7 @@ struct Job {
   optim::Schedule schedule = {};  ///< Its number of steps is that of a run: see schedule_of().
 
   Views views = Views::none;
-  int64_t evaluate_every = 1;  ///< Epochs; the last one is always evaluated.
+  int64_t evaluate_every = 1;  ///< Epochs; the last one is always evaluated; 0: none is.
   EarlyStop early_stop = {};
 
   int workers = 1;
@@ -92,6 +95,8 @@ struct Job {
   TraceSteps trace = {};      ///< That are recorded event by event.
   double sample_seconds = 1;  ///< Between two readings of the hosts; 0: none.
 
+  std::vector<std::string> notes = {};  ///< What people should know before it starts.
+
   nn::ModelOptions model_options(int64_t batch) const;
   bool synchronises_batch_norm() const { return batch_norm == BatchNorm::synchronised; }
   /// The schedule of a run that has so many steps.
@@ -99,6 +104,10 @@ struct Job {
   /// Samples of all workers in a step.
   int64_t step_samples() const;
   int64_t steps_per_epoch() const;
+  /// Of a run that begins anew.
+  int64_t total_steps() const;
+  /// What people call a sample: "image", or "sample" of signals and tables.
+  const char* sample_word() const;
   /// Samples that one worker takes in a step, and in the last step of an epoch when that one is
   /// shorter (otherwise 0).
   int64_t share(int worker) const;

@@ -24,6 +24,10 @@ Number parse_number(const std::string& text, std::string_view where, const char*
 
 }  // namespace
 
+bool JobRequest::gives(std::string_view key) const {
+  return std::find(given.begin(), given.end(), key) != given.end();
+}
+
 std::string_view JobField::section() const {
   const size_t dot = key.find('.');
   return dot == std::string_view::npos ? std::string_view() : key.substr(0, dot);
@@ -47,6 +51,7 @@ const JobField* find_field(std::string_view key) {
 
 void set_field(JobRequest& request, const JobField& field, const std::string& text,
                std::string_view where) {
+  request.given.push_back(field.key);
   if (const auto* member = std::get_if<std::string JobRequest::*>(&field.member)) {
     request.** member = text;
   } else if (const auto* whole = std::get_if<int64_t JobRequest::*>(&field.member)) {

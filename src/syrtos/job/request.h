@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace syrtos::job {
 
@@ -21,6 +22,7 @@ struct JobRequest {
       "auto";  ///< "32", "48x64", "3x48x64"; auto: the data's images, or the network's default
 
   std::string data = "mnist";       ///< a data set's name, random, or a path
+  std::string label_column = {};    ///< of a CSV file; empty: found out
   int64_t samples = 1024;           ///< of random data
   std::string augment = "none";     ///< how training samples are varied, see data/augment.h
   std::string remainder = "short";  ///< of an epoch: short, drop or pad
@@ -28,8 +30,8 @@ struct JobRequest {
   std::string cache = "auto";       ///< of decoded pictures: auto, none, memory or disk
 
   int64_t batch = 64;
-  int64_t epochs = 1;
-  int64_t steps = 0;  ///< ends the run after so many steps, if before the last epoch; 0: no limit
+  int64_t epochs = kUnset;  ///< unset: as many as `steps` needs, or 1
+  int64_t steps = 0;        ///< ends the run after so many steps; 0: no limit
   std::string precision = "auto";
   int64_t threads = 0;  ///< 0: all cores
   int64_t seed = 1;
@@ -58,7 +60,7 @@ struct JobRequest {
   double end = 0.07;
 
   std::string views = "none";    ///< of each test sample: none, flip or flip+shift
-  int64_t evaluate_every = 1;    ///< epochs; the last one is always evaluated
+  int64_t evaluate_every = 1;    ///< epochs; the last one is always evaluated; 0: none is
   int64_t checkpoint_every = 0;  ///< steps; 0: after each epoch only
 
   int64_t workers = 1;
@@ -76,6 +78,10 @@ struct JobRequest {
   int64_t patience = 0;  ///< epochs without improvement after which the run ends; 0: never
   std::string metric = "accuracy";
   double min_delta = 0;
+
+  /// Keys of the fields that somebody has set, for notes about those that have no effect.
+  std::vector<std::string_view> given = {};
+  bool gives(std::string_view key) const;
 };
 
 /// One field of a request: its key in a job file, its command-line option, and what it means. Help,

@@ -5,6 +5,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/log.h"
+#include "syrtos/job/notes.h"
 #include "syrtos/job/resolve_data.h"
 #include "syrtos/nn/zoo/zoo.h"
 
@@ -13,6 +14,8 @@ namespace syrtos::job {
 namespace {
 
 constexpr int64_t kMaxThreads = 1024;
+constexpr double kMostRate = 1000;  // nothing learns with more, as with decay
+constexpr double kMostDecay = 100;
 constexpr int64_t kMaxCount = 1000000000;  // products of two stay far from overflow
 
 void require(bool condition, std::string_view option, std::string_view expected, auto found) {
@@ -20,11 +23,11 @@ void require(bool condition, std::string_view option, std::string_view expected,
 }
 
 void check_numbers(const JobRequest& request) {
-  require(request.classes >= 1 || request.classes == kUnset, "--classes", "1 or more",
+  require(request.classes >= 2 || request.classes == kUnset, "--classes", "2 or more",
           request.classes);
   require(request.batch >= 1, "--batch", "1 or more", request.batch);
-  require(request.epochs >= 1 && request.epochs <= kMaxCount, "--epochs", "1 to 1000000000",
-          request.epochs);
+  require((request.epochs >= 1 && request.epochs <= kMaxCount) || request.epochs == kUnset,
+          "--epochs", "1 to 1000000000", request.epochs);
   require(request.steps >= 0 && request.steps <= kMaxCount, "--steps", "0 (no limit) to 1000000000",
           request.steps);
   require(request.samples >= 1 && request.samples <= kMaxCount, "--samples", "1 to 1000000000",
@@ -33,8 +36,10 @@ void check_numbers(const JobRequest& request) {
           "0 (all cores) to 1024", request.threads);
   require(request.seed >= 0, "--seed", "0 or more", request.seed);
   require(request.clip >= 0, "--clip", "0 (any norm) or more", request.clip);
-  require(request.weight_decay >= 0, "--weight-decay", "0 or more", request.weight_decay);
-  require(!(request.learning_rate <= 0), "--lr", "above 0", request.learning_rate);
+  require(request.weight_decay >= 0 && request.weight_decay <= kMostDecay, "--weight-decay",
+          "0 to 100", request.weight_decay);
+  require(!(request.learning_rate <= 0) && !(request.learning_rate > kMostRate), "--lr",
+          "above 0 and at most 1000", request.learning_rate);
   require(request.label_smoothing >= 0 && request.label_smoothing < 1, "--label-smoothing",
           "at least 0 and below 1", request.label_smoothing);
   require(request.every >= 0, "--schedule-every", "0 (a third of the run) or more", request.every);
@@ -42,8 +47,10 @@ void check_numbers(const JobRequest& request) {
           "0 (never) or more epochs", request.patience);
   require(request.prefetch >= 0 && request.prefetch <= 1024, "--prefetch",
           "0 (none) to 1024 batches", request.prefetch);
-  require(request.evaluate_every >= 1, "--evaluate-every", "1 epoch or more",
+  require(request.evaluate_every >= 0, "--evaluate-every", "0 (never) or more epochs",
           request.evaluate_every);
+  require(request.evaluate_every > 0 || request.patience == 0, "--early-stop",
+          "0 (never) with --evaluate-every 0", request.patience);
   require(request.sample_seconds == 0 || request.sample_seconds >= 0.01, "--sample-seconds",
           "0 (none) or at least 0.01", request.sample_seconds);
   require(request.checkpoint_every >= 0, "--checkpoint-every", "0 (each epoch) or more steps",
@@ -117,6 +124,17 @@ optim::Schedule schedule_of(const JobRequest& request, optim::Method method) {
   return schedule;
 }
 
+/// Weights that were not trained are not worth measuring, unless somebody insists.
+int64_t evaluates_every(const JobRequest& request) {
+  return request.replay.empty() || request.gives("evaluate.every") ? request.evaluate_every : 0;
+}
+
+int64_t epochs_of(const JobRequest& request, const Job& job) {
+  if (request.epochs != kUnset) return request.epochs;
+  const int64_t in_epoch = std::max<int64_t>(1, job.steps_per_epoch());
+  return std::max<int64_t>(1, (job.steps + in_epoch - 1) / in_epoch);
+}
+
 int threads_of(const JobRequest& request, const strategy::Options& options, const CpuInfo& cpu) {
   if (request.threads > 0) return static_cast<int>(request.threads);
   const bool shared = options.exchange.shares_memory();
@@ -138,13 +156,12 @@ Job resolve(const JobRequest& request, const CpuInfo& cpu, const std::filesystem
   job.workers = static_cast<int>(request.workers);
   job.strategy = strategy_options(request);
   job.batch_norm = batch_norm_of(request, job.strategy);
-  job.replay = request.replay;
+  if (!request.replay.empty()) job.replay = std::filesystem::absolute(request.replay);
   job.trace = parse_trace(request.trace);
   job.sample_seconds = request.sample_seconds;
   job.precision = choose_precision(request.precision, cpu);
   job.threads = threads_of(request, job.strategy, cpu);
   job.batch = request.batch;
-  job.epochs = request.epochs;
   job.steps = request.steps;
   job.seed = static_cast<uint64_t>(request.seed);
   job.run = request.run;
@@ -152,18 +169,17 @@ Job resolve(const JobRequest& request, const CpuInfo& cpu, const std::filesystem
   job.label_smoothing = request.label_smoothing;
   job.checkpoint_every = request.checkpoint_every;
   job.views = parse_views(request.views);
-  job.evaluate_every = request.evaluate_every;
+  job.evaluate_every = evaluates_every(request);
   resolve_data(request, cache_home, std::move(own.data), job);
-  if (request.every == 0) {
-    const int64_t steps = job.steps_per_epoch() * job.epochs;
-    const int64_t last = job.steps > 0 ? std::min(steps, job.steps) : steps;
-    job.schedule.every = std::max<int64_t>(1, last / 3);
-  }
+  job.epochs = epochs_of(request, job);
+  if (request.every == 0) job.schedule.every = std::max<int64_t>(1, job.total_steps() / 3);
+  job.notes = notes_of(request, job, cpu);
   log_info("job: {} on {}, batch {}, {} ({}), learning rate {}, {} steps in an epoch",
            job.network.name(), request.data, job.batch, to_string(job.precision.dtype),
            job.precision.reason, job.schedule.rate, job.steps_per_epoch());
-  log_info("job: {} workers with {} threads, exchange {}, sync {}, wire {}", job.workers,
-           job.threads, request.exchange, request.sync, request.wire);
+  log_info("job: {} worker{} with {} thread{}, exchange {}, sync {}, wire {}", job.workers,
+           job.workers == 1 ? "" : "s", job.threads, job.threads == 1 ? "" : "s", request.exchange,
+           request.sync, request.wire);
   return job;
 }
 

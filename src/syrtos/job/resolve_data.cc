@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "syrtos/base/cpu.h"
 #include "syrtos/base/error.h"
+#include "syrtos/base/format.h"
 #include "syrtos/base/memory.h"
 #include "syrtos/data/open.h"
 #include "syrtos/data/sets/cache.h"
@@ -51,10 +53,31 @@ Shape image_of(const ImageSize& size, const data::DatasetInfo& info, const Job& 
   return image;
 }
 
+/// A batch alone must fit into memory; the network's own needs are known when it is built.
+void check_size(const Job& job, int64_t samples) {
+  const int64_t memory = cpu_info().memory_bytes;
+  const int64_t batch = std::min(job.batch, samples);  // more are refused as such
+  int64_t bytes = static_cast<int64_t>(sizeof(float));
+  bool overflow = false;
+  for (const int64_t factor : {job.image[0], job.image[1], job.image[2], batch}) {
+    overflow = overflow || __builtin_mul_overflow(bytes, factor, &bytes);
+  }
+  if (!overflow && bytes <= memory) return;
+  fail_request(
+      "--input: a batch of {} images of {} takes {}, this machine has {} of memory: use a smaller "
+      "--input or --batch",
+      batch, image_size_text(job.image),
+      overflow ? "more than there are addresses" : format_bytes(static_cast<double>(bytes)),
+      format_bytes(static_cast<double>(memory)));
+}
+
 /// What is known only when the data is there.
 void describe_data(const JobRequest& request, Job& job) {
   const auto classes = static_cast<int64_t>(job.data.train->info().classes.size());
   job.classes = request.classes == kUnset ? classes : request.classes;
+  if (job.classes < 2) {
+    fail_request("{}: expected samples of at least two classes, found one only", job.data_name);
+  }
   if (job.classes < classes) {
     fail_request("--classes: {} has labels of {} classes, found {}: use {} or more", job.data_name,
                  classes, job.classes, classes);
@@ -65,7 +88,8 @@ void describe_data(const JobRequest& request, Job& job) {
 
 void make_random_data(const JobRequest& request, const ImageSize& size, Job& job) {
   job.random_data = true;
-  job.image = size.shape_for(job.network.info());
+  job.image = job.stored = size.shape_for(job.network.info());
+  check_size(job, request.samples);
   job.classes = request.classes == kUnset ? job.network.info().classes : request.classes;
   data::Splits splits = random_splits(request.samples, job.image, job.classes, job.seed);
   job.data = {std::move(splits.train), std::move(splits.test)};
@@ -75,6 +99,7 @@ void make_random_data(const JobRequest& request, const ImageSize& size, Job& job
 void take_own_data(const JobRequest& request, const ImageSize& size, JobData own, Job& job) {
   const data::DatasetInfo& info = own.train->info();
   job.image = image_of(size, info, job);
+  job.stored = info.shape();
   for (const auto& part : {own.train, own.test}) {
     if (part->info().shape() == job.image) continue;
     fail_request("{}: expected samples of {}, as the network takes, found {}", job.data_name,
@@ -86,8 +111,11 @@ void take_own_data(const JobRequest& request, const ImageSize& size, JobData own
 
 void open_data(const JobRequest& request, const ImageSize& size,
                const std::filesystem::path& cache_home, Job& job) {
-  data::Splits splits = data::open(job.data_name, cache_home);
+  job.data_name = data::lasting_name(job.data_name, cache_home);
+  data::Splits splits = data::open(job.data_name, cache_home, {job.label_column});
+  job.stored = splits.train->info().shape();
   job.image = image_of(size, splits.train->info(), job);
+  check_size(job, splits.train->size());
   job.fit = data::fit_of(splits.train->info());
   fit_data(cache_home, job, splits);
   job.data = {std::move(splits.train), std::move(splits.test)};
@@ -101,6 +129,15 @@ void check_augmentation(const Job& job) {
   if (job.image[1] > 1 && job.augment.shift > 0) {
     fail_request("--augment: shift is for signals, {} has pictures: use crop", job.data_name);
   }
+  const auto require_within = [](const char* step, int64_t amount, int64_t side) {
+    if (amount < side) return;
+    fail_request("--augment: {}:{} leaves nothing of samples of {}: expected {}:1 to {}:{}", step,
+                 amount, side, step, step, std::max<int64_t>(1, side - 1));
+  };
+  const int64_t side = std::min(job.image[1], job.image[2]);
+  require_within("crop", job.augment.crop, side);
+  require_within("cutout", job.augment.cutout, job.image[1] > 1 ? side : job.image[2]);
+  require_within("shift", job.augment.shift, job.image[2]);
 }
 
 /// Every worker has something to do in every step.
@@ -138,6 +175,7 @@ void resolve_data(const JobRequest& request, const std::filesystem::path& cache_
   job.cache = data::parse_cache(request.cache);
   job.prefetch = static_cast<int>(request.prefetch);
   job.data_name = request.data;
+  job.label_column = request.label_column;
   job.random_samples = request.samples;
   if (own) {
     take_own_data(request, size, *std::move(own), job);

@@ -121,10 +121,11 @@ Model Network::build(const ModelOptions& given) const {
     return build_complete(options);
   } catch (const ImageTooSmall& reason) {
     const int64_t side = smallest_side(options);
-    fail_request(
-        "{} needs images of at least {}x{}, found {}x{} ({}): give larger images or "
-        "enlarge these",
-        name(), side, side, options.height, options.width, reason.what());
+    fail_request("{} needs images of at least {}x{}, found {}x{} ({}): {}", name(), side, side,
+                 options.height, options.width, reason.what(),
+                 options.height == 1
+                     ? "of signals and tables take signal-cnn or mlp"
+                     : fmt::format("--input {} scales pictures, or give larger ones", side));
   }
 }
 

@@ -51,6 +51,15 @@ collective::Algorithm algorithm_of(const Words& words) {
   }
 }
 
+bool is_algorithm(std::string_view name) {
+  try {
+    collective::parse_algorithm(name);
+    return true;
+  } catch (const RequestError&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 Exchange parse_exchange(std::string_view text) {
@@ -70,6 +79,9 @@ Exchange parse_exchange(std::string_view text) {
     } else if (words.name == "shared") {
       exchange.kind = Exchange::Kind::shared;
     } else {
+      if (is_algorithm(words.name)) {
+        fail_request("--exchange: '{}' is a way of all-reducing: use allreduce:{}", text, text);
+      }
       fail_request(
           "--exchange: unknown '{}'{}", text,
           suggestion(words.name, {"allreduce", "ps", "ps-sharded:K", "ps-colocated", "shared"}));
