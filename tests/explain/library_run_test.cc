@@ -79,7 +79,8 @@ TEST_F(LibraryRuns, SayHowTheyEnded) {
   job = small_job("failed");
   job.network = "mlp";
   job.optimizer = "momentum";
-  job.learning_rate = 1e30;
+  job.learning_rate = 1000;
+  job.weight_decay = 100;
   EXPECT_THROW(train(job), RunError);
   EXPECT_EQ(progress_of(job).state, run::State::failed);
   EXPECT_THAT(progress_of(job).message, HasSubstr("try a smaller --lr"));

@@ -286,10 +286,11 @@ TEST_F(Training, stops_early_when_the_metric_gets_no_better) {
 TEST_F(Training, says_at_which_step_and_layer_the_loss_is_lost) {
   JobRequest job = small_job("a");
   job.optimizer = "momentum";
-  job.learning_rate = 1e30;
+  job.learning_rate = 1000;
+  job.weight_decay = 100;
   job.network = "mlp";
   const std::string text = refusal<RunError>([&] { train(job); });
-  EXPECT_THAT(text, HasSubstr("at step 2 (epoch 1)"));
+  EXPECT_THAT(text, HasSubstr("at step 3 (epoch 1)"));
   EXPECT_THAT(text, HasSubstr("after layer"));
   EXPECT_THAT(text, HasSubstr("--lr"));
 }

@@ -59,7 +59,8 @@ Task<std::optional<EpochEnd::Result>> EpochEnd::finish(const EpochPace& pace) {
 
 bool EpochEnd::evaluates() const {
   const Course& course = state_.course;
-  return course.is_over() || (course.position().epoch + 1) % state_.job.evaluate_every == 0;
+  const int64_t every = state_.job.evaluate_every;
+  return every > 0 && (course.is_over() || (course.position().epoch + 1) % every == 0);
 }
 
 Task<EpochReport> EpochEnd::own_report(const EpochPace& pace) {
@@ -123,7 +124,6 @@ EpochMetrics EpochEnd::merge(const std::vector<EpochReport>& reports) {
     metrics.test_loss /= samples;
     metrics.test_accuracy /= samples;
     metrics.test_top5 /= samples;
-    check(metrics);
   }
   const double seconds = metrics.seconds.training();
   if (seconds > 0) metrics.images_per_s = static_cast<double>(metrics.samples) / seconds;
@@ -131,13 +131,20 @@ EpochMetrics EpochEnd::merge(const std::vector<EpochReport>& reports) {
   const auto trained = static_cast<double>(std::max<int64_t>(1, sums.samples));
   metrics.train_loss = sums.loss / trained;
   metrics.train_accuracy = static_cast<double>(sums.correct) / trained;
+  check(metrics);
   return metrics;
 }
 
 void EpochEnd::check(const EpochMetrics& metrics) const {
-  if (std::isfinite(metrics.test_loss)) return;
-  fail_run("test loss is {} after step {} (epoch {}); try a smaller --lr or --clip",
-           metrics.test_loss, metrics.step, metrics.epoch);
+  constexpr double kDiverged = 1e6;  // guessing costs the logarithm of the number of classes
+  const auto is_lost = [](double loss) { return !std::isfinite(loss) || loss > kDiverged; };
+  const bool in_test = metrics.evaluated && is_lost(metrics.test_loss);
+  if (!in_test && !is_lost(metrics.train_loss)) return;
+  fail_run(
+      "{} loss is {:.3g} after step {} (epoch {}): training diverged; try a smaller --lr (now {}) "
+      "or --clip 1",
+      in_test ? "test" : "training", in_test ? metrics.test_loss : metrics.train_loss, metrics.step,
+      metrics.epoch, metrics.learning_rate);
 }
 
 /// In this order a run that is killed in between loses nothing: what is noted beyond the last

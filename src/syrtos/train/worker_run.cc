@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "syrtos/base/cpu.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/log.h"
 #include "syrtos/train/network/evaluate.h"
@@ -36,7 +37,17 @@ WorkerRun::WorkerRun(WorkerState& state, TeamWork& team, strategy::Meetings& mee
                      .steps_per_epoch = course_.steps_per_epoch(),
                      .total_steps = course_.total_steps(),
                      .first_step = course_.position().step,
-                     .buckets = static_cast<int>(team_.replica().layout().buckets.size())});
+                     .buckets = static_cast<int>(team_.replica().layout().buckets.size()),
+                     .beside = workers_beside(),
+                     .cores = cpu_info().cores});
+}
+
+int WorkerRun::workers_beside() const {
+  int count = 0;
+  for (int rank = 0; rank < team_.workers(); ++rank) {
+    count += world_.host(rank) == world_.host(world_.rank()) ? 1 : 0;
+  }
+  return count;
 }
 
 Task<Outcome> WorkerRun::train() {

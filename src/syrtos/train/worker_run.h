@@ -36,6 +36,8 @@ class WorkerRun final : strategy::StepHandler {
 
   void load_batch();
   [[noreturn]] void fail_of_loss();
+  /// On the host of this one, with it.
+  int workers_beside() const;
   void advance(int64_t steps);
   Task<> look_ahead();
   void tell_step();

@@ -60,6 +60,7 @@ void save_snapshot(const std::filesystem::path& file, const Job& job, const Para
       {"classes", job.classes},
       {"image", std::vector<int64_t>(job.image.begin(), job.image.end())},
       {"data", job.data_name},
+      {"label_column", job.label_column},
       {"mean", job.normalization.mean},
       {"deviation", job.normalization.deviation},
       {"fit", job.fit == data::Fit::exact ? "exact" : "centre"},
@@ -157,6 +158,9 @@ NetworkDescription describe(const CheckpointReader& checkpoint) {
   description.network =
       nn::parse_network_reference(field(checkpoint, "network", std::string("lenet5")));
   description.data = field(checkpoint, "data", std::string("mnist"));
+  if (checkpoint.meta().contains("label_column")) {
+    description.label_column = field(checkpoint, "label_column", std::string());
+  }
   description.seed = field(checkpoint, "seed", int64_t{1});
   description.random_samples = field(checkpoint, "random_samples", int64_t{1});
   const auto image = field(checkpoint, "image", std::vector<int64_t>{1, 28, 28});

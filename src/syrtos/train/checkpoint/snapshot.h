@@ -32,6 +32,7 @@ struct NetworkDescription {
   nn::NetworkReference network;
   nn::ModelOptions options;  ///< batch and precision are the reader's choice
   std::string data;          ///< what it was trained on, as --data takes it
+  std::string label_column;  ///< of it, as --label-column takes it
   int64_t seed = 1;
   int64_t random_samples = 1;  ///< of random training data
   data::Normalization normalization;

@@ -47,7 +47,7 @@ const data::Dataset& Predictor::test_data() {
     return *test_;
   }
   test_ =
-      data::fit(data::open(description_.data, cache_home_).test,
+      data::fit(data::open(description_.data, cache_home_, {description_.label_column}).test,
                 {.height = options.height, .width = options.width, .cache = data::CacheMode::none});
   const data::DatasetInfo& info = test_->info();
   if (!(info.shape() == image) || static_cast<int64_t>(info.classes.size()) > options.classes) {

@@ -20,6 +20,8 @@ struct StartInfo {
   int64_t total_steps = 0;
   int64_t first_step = 0;  ///< above 0 in a run that goes on
   int buckets = 1;         ///< of gradients
+  int beside = 1;          ///< workers on the host of this one, with it
+  int cores = 0;           ///< of that host; 0: unknown
 };
 
 struct StepProgress {

@@ -18,6 +18,7 @@ constexpr int kPoints = 2000;  // of a run; a longer one has only a few times as
 
 void ProgressWriter::started(const StartInfo& info) {
   directory_ = info.directory;
+  sample_ = info.job.sample_word();
   progress_ = {.step = info.first_step,
                .steps = info.total_steps,
                .epoch = info.steps_per_epoch > 0 ? 1 + info.first_step / info.steps_per_epoch : 1,
@@ -62,7 +63,7 @@ void ProgressWriter::note(const StepProgress& info) {
 }
 
 void ProgressWriter::epoch(const run::EpochMetrics& metrics) {
-  if (directory_) run::append_log(*directory_, epoch_line(metrics, progress_.epochs));
+  if (directory_) run::append_log(*directory_, epoch_line(metrics, progress_.epochs, sample_));
   observer_.epoch(metrics);
 }
 

@@ -49,7 +49,8 @@ class ProgressWriter final : public TrainObserver {
   TrainObserver& observer_;
   std::optional<run::Directory> directory_;  // while it trains
   run::Progress progress_;
-  Sums now_, noted_;  // noted_: as of the last point
+  std::string sample_;  // what a sample is called
+  Sums now_, noted_;    // noted_: as of the last point
   Clock::time_point begun_, written_, point_;
 };
 
