@@ -45,6 +45,9 @@ function bytes(number) {
 }
 const percent = (share) => (100 * share).toFixed(share < 0.0995 ? 1 : 0) + " %";
 const count = (number) => Math.round(number).toLocaleString("en");
+/** With so many decimals as numbers that are `step` apart need, on an axis, or else as usual. */
+const decimals = (number, usual, step) =>
+  number.toFixed(step ? Math.min(6, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9))) : usual);
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 const sum = (step) => PARTS.reduce((all, part) => all + (step[part] || 0), 0);
 /** Round numbers from 0 to `end`, about `many`. */
@@ -248,7 +251,7 @@ function curve(id, title, xs, series, options = {}) {
     })}},
     axes: [{...axis, size: 30, label: options.x || "step", labelSize: 16, labelGap: 0, labelFont: axis.font,
       incrs: WHOLE, values: (u, ticks) => ticks.map((v) => Number.isInteger(v) ? count(v) : v)},
-      {...axis, size: options.size || 52, values: (u, ticks) => ticks.map((v) => format(v))}],
+      {...axis, size: options.size || 52, values: (u, ticks, at, space, step) => ticks.map((v) => format(v, step))}],
     series: [{label: options.x || "step", value: (u, v) => count(v === null ? lastOf(u.data[0]) : v)},
       ...series.map((s, i) => ({label: s.name, stroke: colour("s" + i % 6), width: 1.6,
         points: {show: (u) => Boolean(s.sparse) || u.data[0].length <= 20}, spanGaps: true,
@@ -292,7 +295,7 @@ function curves() {
   if (!data.replayed) {
     add("loss", "loss", overSteps("loss", "train_loss", "test_loss"));
     add("accuracy", "accuracy", overSteps("accuracy", "train_accuracy", "test_accuracy"),
-      {format: (v) => v === null || v === undefined ? "-" : (100 * v).toFixed(1) + " %"});
+      {format: (v, step) => v === null || v === undefined ? "-" : decimals(100 * v, 1, 100 * step) + " %"});
   }
   if (!data.replayed && data.epochs.some((epoch) => epoch.lr !== data.epochs[0].lr)) {
     add("lr", "learning rate", {xs: data.epochs.map((epoch) => epoch.step),
@@ -300,7 +303,7 @@ function curves() {
   }
   const speed = overSteps("images_per_s", "images_per_s");
   speed.series.forEach((s) => { s.name = "images/s"; });
-  add("speed", "images per second", speed, {from: 0, format: (v) => v === null || v === undefined ? "-" : count(v)});
+  add("speed", "images per second", speed, {from: 0, format: (v, step) => v === null || v === undefined ? "-" : step < 1 ? decimals(v, 0, step) : count(v)});
   const steps = data.steps;
   const measured = steps ? steps.xs.filter((_, i) => steps.ranks.some((rank) => rank.values[i] !== null)) : [];
   if (measured.length > 1) {
@@ -312,14 +315,14 @@ function curves() {
 function hosts() {
   const list = [];
   for (const [id, title, key, format] of [
-    ["cpu", "CPU in use", "busy", (v) => (100 * v).toFixed(0) + " %"],
-    ["network", "network, in and out, MB/s", "network", (v) => v.toFixed(1)],
-    ["memory", "memory in use, GB", "memory", (v) => v.toFixed(1)],
-    ["running", "processes that run or are ready to", "running", (v) => v.toFixed(0)]]) {
+    ["cpu", "CPU in use", "busy", (v, step) => decimals(100 * v, 0, 100 * step) + " %"],
+    ["network", "network, in and out, MB/s", "network", (v, step) => decimals(v, 1, step)],
+    ["memory", "memory in use, GB", "memory", (v, step) => decimals(v, 1, step)],
+    ["running", "processes that run or are ready to", "running", (v, step) => decimals(v, 0, step)]]) {
     const of = data.hosts && data.hosts[key];
     if (!of || of.xs.length < 2) continue;
     list.push(curve("host-" + id, title, of.xs, of.series, {x: "second", from: 0,
-      format: (v) => v === null || v === undefined ? "-" : format(v)}));
+      format: (v, step) => v === null || v === undefined ? "-" : format(v, step)}));
   }
   return section("Hosts", list);
 }
