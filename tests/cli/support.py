@@ -22,6 +22,9 @@ os.environ["OMP_WAIT_POLICY"] = "passive"
 SMALL = ["--network", "lenet5", "--data", "random", "--samples", "70", "--batch", "16",
          "--precision", "f32", "--threads", "1"]
 
+# Nothing learns like this: weights leave the range of numbers within a few steps.
+DIVERGES = ["--lr", "1000", "--weight-decay", "100"]
+
 
 class Result:
     def __init__(self, code, out, err):

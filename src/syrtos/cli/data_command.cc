@@ -19,6 +19,8 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
+constexpr const char* kLabelColumn = "of a CSV file: first, last, a number from 1 or a name";
+
 struct Options {
   std::vector<std::string> names;
   std::string path;
@@ -108,7 +110,8 @@ int pack_set(const Options& options, const Context& context) {
   if (!fs::exists(options.path, ignored)) {
     fail_request("PATH: expected a file or directory, found no '{}'", options.path);
   }
-  data::Splits splits = data::open(fs::absolute(options.path).string(), {});
+  data::Splits splits =
+      data::open(fs::absolute(options.path).string(), {}, {options.info.label_column});
   if (!options.size.empty()) {
     const auto [height, width] = parse_size(options.size);
     splits.train = std::make_unique<data::Resized>(std::move(splits.train), height, width);
@@ -173,6 +176,7 @@ void add_info(Command data, Run& run, const std::shared_ptr<Options>& options) {
   info.add_option("--preview", options->info.preview, "draw samples of each class")
       .type_name("FILE.png");
   info.add_option("--limit", options->info.limit, "samples to measure").positive().show_default();
+  info.add_option("--label-column", options->info.label_column, kLabelColumn);
   info.add_flag("--json", options->info.json, "print as JSON");
   info.footer(
       "Examples:\n"
@@ -191,6 +195,7 @@ void add_pack(Command data, Run& run, const std::shared_ptr<Options>& options) {
       .type_name("DIR");
   pack.add_option("--size", options->size, "scale pictures to N or HxW; otherwise files stay")
       .type_name("HxW");
+  pack.add_option("--label-column", options->info.label_column, kLabelColumn);
   pack.add_flag("--force", options->force, "replace packs that are there");
   pack.footer(
       "Examples:\n"

@@ -9,6 +9,7 @@
 #include "syrtos/base/format.h"
 #include "syrtos/cli/data_progress.h"
 #include "syrtos/cli/progress.h"
+#include "syrtos/cli/terminal.h"
 #include "syrtos/data/contact_sheet.h"
 #include "syrtos/data/open.h"
 #include "syrtos/data/pictures/picture.h"
@@ -33,7 +34,7 @@ struct Report {
 Report look_at(const InfoOptions& options, const Context& context) {
   Report report;
   report.found = data::find(options.data, context.environment.cache_home);
-  report.splits = data::open(options.data, context.environment.cache_home);
+  report.splits = data::open(options.data, context.environment.cache_home, {options.label_column});
   const data::Dataset& train = *report.splits.train;
   const int64_t samples = std::min(options.limit, train.size());
   DataProgress progress(stderr, options.data, context.environment.colour);
@@ -51,12 +52,15 @@ Report look_at(const InfoOptions& options, const Context& context) {
 }
 
 std::string size_text(const data::DatasetInfo& info, const data::Statistics& statistics) {
-  if (!info.same_size()) {
+  const bool one_size = statistics.smallest_height == statistics.largest_height &&
+                        statistics.smallest_width == statistics.largest_width;
+  if (!info.same_size() && !one_size) {
     return fmt::format("{} channel{}, {}x{} to {}x{}", info.channels, info.channels == 1 ? "" : "s",
                        statistics.smallest_height, statistics.smallest_width,
                        statistics.largest_height, statistics.largest_width);
   }
-  return fmt::format("{}x{}x{}", info.channels, info.height, info.width);
+  return fmt::format("{}x{}x{}", info.channels, statistics.largest_height,
+                     statistics.largest_width);
 }
 
 void print_text(const Report& report) {
@@ -80,9 +84,12 @@ void print_text(const Report& report) {
   const int64_t most = std::max<int64_t>(1, *std::max_element(counts.begin(), counts.end()));
   const size_t rows = std::min(info.classes.size(), kMostRows);
   size_t widest = 0;
-  for (size_t k = 0; k < rows; ++k) widest = std::max(widest, info.classes[k].size());
   for (size_t k = 0; k < rows; ++k) {
-    fmt::print("    {:<{}} {} {:>9} {:>8}\n", info.classes[k], widest,
+    widest = std::max(widest, static_cast<size_t>(width_of(info.classes[k])));
+  }
+  for (size_t k = 0; k < rows; ++k) {
+    fmt::print("    {}{} {} {:>9} {:>8}\n", info.classes[k],
+               std::string(widest - static_cast<size_t>(width_of(info.classes[k])), ' '),
                bar(static_cast<double>(counts[k]) / static_cast<double>(most), kBarWidth),
                format_count(counts[k]), format_count(report.test_per_class[k]));
   }
@@ -91,6 +98,7 @@ void print_text(const Report& report) {
                info.classes.size() - rows,
                format_count(*std::min_element(counts.begin(), counts.end())), format_count(most));
   }
+  for (const std::string& note : info.notes) fmt::print("  note: {}\n", note);
 }
 
 void print_json(const Report& report, const InfoOptions& options) {
@@ -115,6 +123,7 @@ void print_json(const Report& report, const InfoOptions& options) {
                        {"mean", statistics.mean},
                        {"deviation", statistics.deviation},
                        {"measured", statistics.samples},
+                       {"notes", info.notes},
                        {"classes", classes}};
   fmt::print("{}\n", result.dump(-1, ' ', false, json::error_handler_t::replace));
 }

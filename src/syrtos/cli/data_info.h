@@ -8,8 +8,9 @@
 namespace syrtos::cli {
 
 struct InfoOptions {
-  std::string data;     ///< name or path
-  std::string preview;  ///< PNG file to draw; empty: none
+  std::string data;          ///< name or path
+  std::string preview;       ///< PNG file to draw; empty: none
+  std::string label_column;  ///< of CSV files
   int64_t limit = 100'000;
   bool json = false;
 };

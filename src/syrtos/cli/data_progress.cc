@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "syrtos/base/format.h"
 #include "syrtos/cli/progress.h"
+#include "syrtos/cli/terminal.h"
 
 namespace syrtos::cli {
 
@@ -14,16 +16,18 @@ namespace {
 
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 constexpr int kBarWidth = 24;
-constexpr size_t kLongestStage = 48;  // so that the line fits into a terminal
+constexpr int kLongestStage = 48;  // so that there is room for what follows
 
 std::string shown(int64_t amount, data::Observer::Unit unit) {
   return unit == data::Observer::Unit::bytes ? format_bytes(static_cast<double>(amount))
                                              : format_count(amount);
 }
 
-std::string shortened(const std::string& text) {
-  if (text.size() <= kLongestStage) return text;
-  return text.substr(0, kLongestStage / 3) + "..." + text.substr(text.size() - kLongestStage / 2);
+/// Redraws the line; a longer one than the terminal is wide would begin a new one each time.
+void draw(std::FILE* out, const std::string& title, const std::string& name,
+          const std::string& rest) {
+  const int columns = columns_of(out) - 1 - width_of(name) - 2;
+  fmt::print(out, "\r\x1b[K{}: {}", title, cut(rest, std::max(0, columns)));
 }
 
 }  // namespace
@@ -45,7 +49,7 @@ void DataProgress::clear() {
 void DataProgress::stage(const std::string& what) {
   stage_ = what;
   if (terminal_) {
-    fmt::print(out_, "\r\x1b[K{}: {}", title(), shortened(what));
+    draw(out_, title(), name_, what);
     drawn_ = true;
   } else {
     fmt::print(out_, "{}: {}\n", name_, what);
@@ -62,7 +66,7 @@ void DataProgress::amount(int64_t done, int64_t of, Unit unit) {
     const double part = static_cast<double>(done) / static_cast<double>(of);
     text = fmt::format("│{}│ {} of {}", bar(part, kBarWidth), text, shown(of, unit));
   }
-  fmt::print(out_, "\r\x1b[K{}: {} {}", title(), shortened(stage_), text);
+  draw(out_, title(), name_, cut(stage_, kLongestStage) + " " + text);
   drawn_ = true;
   std::fflush(out_);
 }

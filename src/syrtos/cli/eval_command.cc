@@ -23,25 +23,29 @@ int run_eval(const Options& options, const Context& context) {
     fmt::print(stderr, "interrupted after {} samples\n", result.samples);
     return kExitFailed;
   }
+  // Of five classes all are among the five most probable.
+  const nn::ModelOptions& network = predictor.description().options;
+  const bool has_top5 = network.classes > 5;
   if (options.json) {
-    const nlohmann::json json = {{"checkpoint", predictor.checkpoint().string()},
-                                 {"network", to_string(predictor.description().network)},
-                                 {"data", predictor.description().data},
-                                 {"precision", to_string(predictor.precision().dtype)},
-                                 {"samples", result.samples},
-                                 {"loss", result.loss},
-                                 {"accuracy", result.accuracy},
-                                 {"top5", result.top5},
-                                 {"seconds", result.seconds}};
+    nlohmann::json json = {{"checkpoint", predictor.checkpoint().string()},
+                           {"network", to_string(predictor.description().network)},
+                           {"data", predictor.description().data},
+                           {"precision", to_string(predictor.precision().dtype)},
+                           {"samples", result.samples},
+                           {"loss", result.loss},
+                           {"accuracy", result.accuracy},
+                           {"seconds", result.seconds}};
+    if (has_top5) json["top5"] = result.top5;
     fmt::print("{}\n", json.dump());
     return kExitDone;
   }
-  fmt::print(
-      "{} ({}) on {}: {} test images in {}, loss {:.4f}, accuracy {:.2f} %, top 5 {:.2f} %, {}\n",
-      to_string(predictor.description().network), predictor.checkpoint().string(),
-      predictor.description().data, format_count(result.samples),
-      to_string(predictor.precision().dtype), result.loss, 100 * result.accuracy, 100 * result.top5,
-      format_duration(result.seconds));
+  fmt::print("{} ({}) on {}: {} test {}s in {}, loss {:.4f}, accuracy {:.2f} %{}, {}\n",
+             to_string(predictor.description().network), predictor.checkpoint().string(),
+             predictor.description().data, format_count(result.samples),
+             network.height > 1 ? "image" : "sample", to_string(predictor.precision().dtype),
+             result.loss, 100 * result.accuracy,
+             has_top5 ? fmt::format(", top 5 {:.2f} %", 100 * result.top5) : "",
+             format_duration(result.seconds));
   return kExitDone;
 }
 

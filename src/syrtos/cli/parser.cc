@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
+#include "syrtos/job/synonyms.h"
 
 namespace syrtos::cli {
 
@@ -32,7 +34,9 @@ std::vector<std::string> option_names(const CLI::App& app) {
 
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (!command->get_group().empty()) names.push_back(command->get_name());  // others are hidden
+  }
   return names;
 }
 
@@ -45,8 +49,14 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   if (extra.empty()) return fmt::format("{}; {}", error.what(), help);
   const std::string word = extra.front().substr(0, extra.front().find('='));
   if (word.starts_with("-")) {
-    return fmt::format("unknown option '{}' of '{}'; {}{}", word, path,
-                       did_you_mean(word, option_names(*at)), help);
+    const std::vector<std::string> known = option_names(*at);
+    const job::JobField* meant = job::field_called(word);
+    const bool has_it =
+        meant != nullptr && std::find(known.begin(), known.end(), meant->option) != known.end();
+    return fmt::format(
+        "unknown option '{}' of '{}'; {}{}", word, path,
+        has_it ? fmt::format("did you mean '{}'? ", meant->option) : did_you_mean(word, known),
+        help);
   }
   if (!command_names(*at).empty()) {
     return fmt::format("unknown command '{}'{}; {}", word, suggestion(word, command_names(*at)),

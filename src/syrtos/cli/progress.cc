@@ -1,13 +1,15 @@
 #include "syrtos/cli/progress.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include "syrtos/base/format.h"
+#include "syrtos/cli/terminal.h"
 
 namespace syrtos::cli {
 
@@ -15,14 +17,19 @@ namespace {
 
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 constexpr int kBarWidth = 24;
-constexpr int kBarNeeds = 90;  // columns of terminal for the bar to be worth its place
-
-int columns(std::FILE* out) {
-  winsize size{};
-  return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
 
 std::string bold(const std::string& text) { return "\x1b[1m" + text + "\x1b[0m"; }
+
+struct Piece {
+  int rank;  ///< The highest is left out first.
+  std::string text;
+};
+
+int width_of_all(const std::vector<Piece>& pieces) {
+  int width = -2;  // there is nothing before the first
+  for (const Piece& piece : pieces) width += 2 + width_of(piece.text);
+  return width;
+}
 
 }  // namespace
 
@@ -36,50 +43,80 @@ std::string bar(double part, int width) {
   return text + std::string(static_cast<size_t>(width - used), ' ');
 }
 
-Progress::Progress(std::FILE* out, bool colour, int columns)
-    : out_(out),
-      columns_(columns),
-      terminal_(columns > 0 || isatty(fileno(out)) != 0),
-      colour_(terminal_ && colour) {}
+std::string progress_line(const train::StepProgress& info, double seconds_left,
+                          const std::string& sample, int columns, bool with_bar,
+                          train::Emphasis strong) {
+  const double part =
+      static_cast<double>(info.step_in_epoch) / static_cast<double>(info.steps_per_epoch);
+  const std::string epoch = fmt::format("epoch {}/{}", info.epoch, info.epochs);
+  std::vector<Piece> pieces = {
+      {3, epoch},
+      {5, with_bar ? "│" + bar(part, kBarWidth) + "│" : ""},
+      {0, fmt::format("step {}/{}", info.step_in_epoch, info.steps_per_epoch)},
+      {2, fmt::format("loss {:.4f}", info.loss)},
+      {4, fmt::format("{} {}s/s", format_count(std::llround(info.images_per_s)), sample)},
+      {1, format_duration(seconds_left) + " left"}};
+  std::erase_if(pieces, [](const Piece& piece) { return piece.text.empty(); });
+  while (pieces.size() > 1 && width_of_all(pieces) > columns) {
+    pieces.erase(std::max_element(pieces.begin(), pieces.end(),
+                                  [](const Piece& a, const Piece& b) { return a.rank < b.rank; }));
+  }
+  std::string line;
+  for (const Piece& piece : pieces) line += (line.empty() ? "" : "  ") + piece.text;
+  line = cut(line, columns);
+  return line.starts_with(epoch) ? strong("epoch") + line.substr(5) : line;
+}
 
-train::Emphasis Progress::strong() const { return colour_ ? bold : train::plain; }
+Progress::Progress(const ProgressPlace& place)
+    : place_(place),
+      terminal_(!place.may_be_file && (place.columns > 0 || isatty(fileno(place.out)) != 0)) {}
+
+train::Emphasis Progress::strong() const {
+  return terminal_ && place_.colour ? bold : train::plain;
+}
 
 void Progress::started(const train::StartInfo& info) {
   epochs_ = info.job.epochs;
+  sample_ = info.job.sample_word();
   first_step_ = info.first_step;
   start_ = last_drawn_ = Clock::now();
-  for (const std::string& line : train::start_lines(info, strong())) fmt::print(out_, "{}\n", line);
-  std::fflush(out_);
+  for (const std::string& line : train::start_lines(info, strong())) {
+    fmt::print(place_.out, "{}\n", line);
+  }
+  std::fflush(place_.out);
 }
 
 void Progress::clear() {
-  if (drawn_) fmt::print(out_, "\r\x1b[K");
+  if (drawn_) fmt::print(place_.out, "\r\x1b[K");
   drawn_ = false;
-  std::fflush(out_);
+  std::fflush(place_.out);
 }
 
 void Progress::step(const train::StepProgress& info) {
-  if (!terminal_ || Clock::now() - last_drawn_ < kRedraw) return;
-  last_drawn_ = Clock::now();
-  const double spent = std::chrono::duration<double>(last_drawn_ - start_).count();
+  const auto now = Clock::now();
+  if (now - last_drawn_ < (terminal_ ? kRedraw : place_.plain_every)) return;
+  last_drawn_ = now;
+  const double spent = std::chrono::duration<double>(now - start_).count();
   const double left = spent / static_cast<double>(info.step - first_step_) *
                       static_cast<double>(info.total_steps - info.step);
-  const double part =
-      static_cast<double>(info.step_in_epoch) / static_cast<double>(info.steps_per_epoch);
-  const bool wide = (columns_ > 0 ? columns_ : columns(out_)) >= kBarNeeds;
-  fmt::print(out_, "\r\x1b[K{} {}/{} {}step {}/{}  loss {:.4f}  {} images/s  {} left",
-             strong()("epoch"), info.epoch, info.epochs,
-             wide ? "│" + bar(part, kBarWidth) + "│ " : "", info.step_in_epoch,
-             info.steps_per_epoch, info.loss, format_count(std::llround(info.images_per_s)),
-             format_duration(left));
-  std::fflush(out_);
-  drawn_ = true;
+  if (terminal_) {
+    // What fills the last column may begin a new line.
+    const int columns = (place_.columns > 0 ? place_.columns : columns_of(place_.out)) - 1;
+    fmt::print(place_.out, "\r\x1b[K{}",
+               progress_line(info, left, sample_, columns, true, strong()));
+  } else {
+    fmt::print(place_.out, "{}\n",
+               progress_line(info, left, sample_, std::numeric_limits<int>::max(), false));
+  }
+  std::fflush(place_.out);
+  drawn_ = terminal_;
 }
 
 void Progress::epoch(const train::EpochMetrics& metrics) {
   clear();
-  fmt::print(out_, "{}\n", train::epoch_line(metrics, epochs_, strong()));
-  std::fflush(out_);
+  fmt::print(place_.out, "{}\n", train::epoch_line(metrics, epochs_, sample_, strong()));
+  std::fflush(place_.out);
+  last_drawn_ = Clock::now();
 }
 
 }  // namespace syrtos::cli

@@ -26,9 +26,10 @@ int run_rank(const Options& options, const Context& context) {
   int code = kExitDone;
   api::RankHooks hooks;
   hooks.observer = [&] {
-    return std::make_unique<Progress>(
-        options.json ? stderr : stdout, context.environment.colour,
-        options.json ? invitation.error_columns : invitation.output_columns);
+    return std::make_unique<Progress>(ProgressPlace{
+        .out = options.json ? stderr : stdout,
+        .colour = context.environment.colour,
+        .columns = options.json ? invitation.error_columns : invitation.output_columns});
   };
   hooks.finished = [&](const api::Trained& trained) {
     code = report(trained, api::parse_task(self.task()).planned_step_s,

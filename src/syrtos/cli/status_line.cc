@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "syrtos/cli/terminal.h"
+
 namespace syrtos::cli {
 
 StatusLine::StatusLine(std::FILE* out)
@@ -10,12 +12,11 @@ StatusLine::StatusLine(std::FILE* out)
 
 void StatusLine::show(const std::string& text) {
   constexpr auto kRedraw = std::chrono::milliseconds(50);
-  constexpr size_t kLongest = 78;
   const auto now = std::chrono::steady_clock::now();
   if (out_ == nullptr || (drawn_ && now - last_drawn_ < kRedraw)) return;
   last_drawn_ = now;
   drawn_ = true;
-  fmt::print(out_, "\r\x1b[K{}", text.substr(0, kLongest));
+  fmt::print(out_, "\r\x1b[K{}", cut(text, columns_of(out_) - 1));
   std::fflush(out_);
 }
 

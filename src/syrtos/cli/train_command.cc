@@ -148,7 +148,8 @@ int train_under_mpi(const api::TrainRequest& request, const TrainOptions& option
   Page page(options.web);
   api::RankHooks hooks;
   hooks.observer = [&] {
-    return std::make_unique<Progress>(options.json ? stderr : stdout, context.environment.colour);
+    return std::make_unique<Progress>(
+        ProgressPlace{.out = options.json ? stderr : stdout, .may_be_file = true});
   };
   hooks.finished = [&](const api::Trained& trained) {
     code = report(trained, request.planned_step_s,
@@ -162,7 +163,7 @@ int train_under_mpi(const api::TrainRequest& request, const TrainOptions& option
 int train_here(const api::TrainRequest& request, const TrainOptions& options,
                const Context& context) {
   Page page(options.web);
-  Progress progress(options.json ? stderr : stdout, context.environment.colour);
+  Progress progress({.out = options.json ? stderr : stdout, .colour = context.environment.colour});
   const api::Trained trained = api::train(request, surroundings(context), progress,
                                           [&](const fs::path& run) { page.show(run); });
   progress.clear();

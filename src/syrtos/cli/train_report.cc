@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "syrtos/api/explain.h"
 #include "syrtos/base/format.h"
 #include "syrtos/cli/train_options.h"
 #include "syrtos/run/directory.h"
+#include "syrtos/run/metrics.h"
 
 namespace syrtos::cli {
 
@@ -50,6 +52,32 @@ void print_staleness(const Outcome& outcome) {
   fmt::print("staleness (updates between pull and push): {}\n", text);
 }
 
+/// What came out at the end and at best, which may be an epoch of before this run went on, and
+/// where the better one is.
+std::string result_text(const api::Trained& trained) {
+  const auto directory = run::Directory::at(trained.run);
+  const train::EpochMetrics& last = trained.outcome.epochs.back();
+  if (!last.evaluated) {
+    return fmt::format("nothing was evaluated; {}", directory.last().string());
+  }
+  run::Notes ignored;
+  const std::vector<train::EpochMetrics> all = run::read_metrics(directory, ignored);
+  const auto best = std::find_if(all.rbegin(), all.rend(),
+                                 [](const train::EpochMetrics& epoch) { return epoch.best; });
+  if (last.best || best == all.rend()) {
+    return fmt::format("test accuracy {:.2f} %{}; {}", 100 * last.test_accuracy,
+                       all.size() > 1 ? ", the best" : "",
+                       (last.best ? directory.best() : directory.last()).string());
+  }
+  if (best->test_accuracy == last.test_accuracy) {
+    return fmt::format("test accuracy {:.2f} %, as in epoch {}, which is kept as the best; {}",
+                       100 * last.test_accuracy, best->epoch, directory.best().string());
+  }
+  return fmt::format("test accuracy {:.2f} % at the end, {:.2f} % at best (epoch {}); {}",
+                     100 * last.test_accuracy, 100 * best->test_accuracy, best->epoch,
+                     directory.best().string());
+}
+
 }  // namespace
 
 int report(const api::Trained& trained, double planned_step_s, const std::string& resume_command,
@@ -80,10 +108,16 @@ int report(const api::Trained& trained, double planned_step_s, const std::string
   print_staleness(outcome);
   const std::string plan = report::plan_text(explained.explanation);
   if (!plan.empty()) fmt::print("{}\n", plan);
-  fmt::print("{} in {}: test accuracy {:.2f} %; {}\n",
+  fmt::print("{} in {}: {}\n",
              outcome.end == Outcome::End::stopped_early ? "stopped early" : "done",
-             format_duration(account ? account->sum() : outcome.seconds), 100 * last.test_accuracy,
-             run::Directory::at(trained.run).best().string());
+             format_duration(account ? account->sum() : outcome.seconds), result_text(trained));
+  constexpr double kDiverged = 50;  // guessing among as many classes as there are words costs 12
+  if (last.evaluated && last.test_loss > kDiverged) {
+    fmt::print(
+        "note: the test loss of {:.4g} is far worse than guessing: training diverged; try a "
+        "smaller --lr or --clip 1\n",
+        last.test_loss);
+  }
   return kExitDone;
 }
 
