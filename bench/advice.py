@@ -25,8 +25,6 @@ from ranks import CLUSTER  # noqa: E402
 from scaling import BATCH, CLASSES, INPUTS, call, host_names  # noqa: E402
 from train_step import OUT, ROOT, as_markdown, as_text, machine, note  # noqa: E402
 
-SECONDS = 6.0  # of the steps of a run, about
-
 
 @dataclasses.dataclass(frozen=True)
 class Case:
@@ -52,13 +50,13 @@ def servers_of(options):
 SLOW_C = ("1gbit", "c=200mbit")
 CASES = {
     "slow-link-ring": Case("slow link", "resnet18", 4, ("--exchange", "allreduce:ring"), SLOW_C,
-                           "host c"),
+                           "host c", 12),
     "slow-link-halving": Case("slow link", "squeezenet", 4,
-                              ("--exchange", "allreduce:halving-doubling"), SLOW_C, "host c"),
+                              ("--exchange", "allreduce:halving-doubling"), SLOW_C, "host c", 40),
     "slow-link-own": Case("slow link", "resnet56v2", 4, ("--exchange", "ps-colocated"), SLOW_C,
-                          "host c"),
+                          "host c", 30),
     "slow-link-async": Case("slow link", "resnet56v2", 4, ("--exchange", "ps", "--sync", "async"),
-                            SLOW_C, "host c"),
+                            SLOW_C, "host c", 30),
     "alexnet": Case("exchange", "alexnet", 4, ("--exchange", "allreduce:ring"), steps=12),
     "resnet50": Case("exchange", "resnet50", 4, ("--exchange", "allreduce:ring"), steps=20),
     "server": Case("server", "resnet18", 4, ("--exchange", "ps"), steps=20),

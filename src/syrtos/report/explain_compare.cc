@@ -253,8 +253,9 @@ class Comparer {
     }
     const double a = result_.total.values[0], b = result_.total.values[i];
     if (a <= 0 || b <= 0) return text;
-    text += fmt::format("{} takes {} instead of {}", result_.per_step ? "A step" : "1,000 images",
-                        format_short_time(b), format_short_time(a));
+    text +=
+        fmt::format("{} {} instead of {}", result_.per_step ? "A step takes" : "1,000 images take",
+                    format_short_time(b), format_short_time(a));
     if (result_.images_per_s[0] > 0 && result_.images_per_s[i] > 0) {
       text += fmt::format(" ({} instead of {} images/s)",
                           format_count(std::llround(result_.images_per_s[i])),
@@ -262,7 +263,7 @@ class Comparer {
     }
     const double varies =
         std::max(variation(runs_[0].explanation), variation(runs_[i].explanation));
-    if (std::fabs(b - a) < varies * a) {
+    if (std::fabs(b - a) < varies * std::min(a, b)) {
       return text +
              fmt::format(": within the spread of steps, which vary by {:.0f} %.", 100 * varies);
     }
