@@ -156,8 +156,7 @@ class Notes {
       }
     }
     say_classes("no training samples", untrained, names.size());
-    say_classes("no test samples, so the test accuracy does not speak of them", untested,
-                names.size());
+    say_classes("no test samples, of which the test accuracy says nothing", untested, names.size());
     if (job_.classes > static_cast<int64_t>(names.size())) {
       add("--classes {}: the data has {}, so the others are never the answer", job_.classes,
           names.size());

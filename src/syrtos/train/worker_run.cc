@@ -1,5 +1,8 @@
 #include "syrtos/train/worker_run.h"
 
+#include <sched.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -10,6 +13,19 @@
 
 namespace syrtos::train {
 
+namespace {
+
+/// Cores that all workers of this host have in common; 0: this one is bound to some of them, as
+/// mpirun does, and others may have others.
+int shared_cores() {
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  if (sched_getaffinity(0, sizeof own, &own) != 0) return 0;
+  return CPU_COUNT(&own) < sysconf(_SC_NPROCESSORS_ONLN) ? 0 : cpu_info().cores;
+}
+
+}  // namespace
+
 WorkerRun::WorkerRun(WorkerState& state, TeamWork& team, strategy::Meetings& meetings,
                      RunTrace* trace, TrainObserver& observer, std::function<bool()> should_stop)
     : state_(state),
@@ -19,9 +35,9 @@ WorkerRun::WorkerRun(WorkerState& state, TeamWork& team, strategy::Meetings& mee
       observer_(observer),
       should_stop_(std::move(should_stop)),
       meetings_(world_, team.team(), meetings, team.sums(), team.meter()),
-      measuring_(team, meetings_, state.job, state.options, state.made,
-                 state.learner.network(), std::move(state.earlier),
-                 state.is_first() ? &*state.directory : nullptr, trace, course_.position().step),
+      measuring_(team, meetings_, state.job, state.options, state.made, state.learner.network(),
+                 std::move(state.earlier), state.is_first() ? &*state.directory : nullptr, trace,
+                 course_.position().step),
       checkpoints_(state, team, meetings_),
       board_(state.is_first() ? std::optional<Board>(std::in_place, state.directory->path(),
                                                      state.learner.network().model().graph,
@@ -39,7 +55,7 @@ WorkerRun::WorkerRun(WorkerState& state, TeamWork& team, strategy::Meetings& mee
                      .first_step = course_.position().step,
                      .buckets = static_cast<int>(team_.replica().layout().buckets.size()),
                      .beside = workers_beside(),
-                     .cores = cpu_info().cores});
+                     .cores = shared_cores()});
 }
 
 int WorkerRun::workers_beside() const {

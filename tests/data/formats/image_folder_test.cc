@@ -82,7 +82,7 @@ TEST_F(ImageFolders, SayWhatTheyLeaveOut) {
   put("train/.hidden", "x");
   const auto notes = open_image_folder(directory_).train->info().notes;
   ASSERT_EQ(notes.size(), 1);
-  EXPECT_THAT(notes[0], HasSubstr("are read: 2 .gif, 1 .txt, 1 folders"));
+  EXPECT_THAT(notes[0], HasSubstr("are read: 2 .gif, 1 .txt, 1 folder"));
   std::filesystem::remove(directory_ / "train/a/1.pgm");
   EXPECT_THAT(refused(), HasSubstr("found only 1 .gif; remove the folder"));
 }

@@ -46,11 +46,12 @@ std::vector<std::string> folders(const fs::path& directory) {
   return names;
 }
 
-/// What lies beside pictures and is not read: ".txt" -> 3, "folders" -> 1.
+/// What lies beside pictures and is not read: ".txt" -> 3, "folder" -> 1.
 using LeftOut = std::map<std::string, int64_t>;
+constexpr const char* kFolder = "folder";
 
 std::string kind_of(const fs::directory_entry& entry) {
-  if (is_folder(entry)) return "folders";
+  if (is_folder(entry)) return kFolder;
   const std::string extension = entry.path().extension().string();
   return extension.empty() ? "without an ending" : extension;
 }
@@ -62,7 +63,8 @@ std::string to_string(const LeftOut& left_out) {
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string text;
   for (const auto& [kind, count] : kinds) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", format_count(count), kind);
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", format_count(count), kind,
+                        kind == kFolder && count > 1 ? "s" : "");
   }
   return text;
 }
