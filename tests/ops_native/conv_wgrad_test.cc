@@ -299,5 +299,21 @@ TEST(ConvWgrad, RefusesLayoutsWithGaps) {
   EXPECT_FALSE(conv_wgrad_supported(p));
 }
 
+TEST(WeightGradients, OfManyThreadsAreOurs) {
+  if (best_isa() < Isa::avx512) GTEST_SKIP() << "no AVX-512";
+  ConvWgrad p;  // the first layer of LeNet-5, which is faster elsewhere with a core to itself
+  p.batch = 42;
+  p.in_h = p.in_w = 28;
+  p.out_h = p.out_w = 28;
+  p.out_c = 6;
+  p.kernel_h = p.kernel_w = 5;
+  p.pad_top = p.pad_left = 2;
+  p.layout = blocked_wgrad_layout(6, 1, 5, 5, 16, 1);
+  const ThreadScope one(1);
+  EXPECT_FALSE(conv_wgrad_should_use(p));
+  const ThreadScope many(8);
+  EXPECT_TRUE(conv_wgrad_should_use(p));
+}
+
 }  // namespace
 }  // namespace syrtos::ops::native

@@ -219,6 +219,12 @@ bool conv_wgrad_supported(const ConvWgrad& p) {
   return last == l.padded_o * l.padded_i * p.kernel_h * p.kernel_w;
 }
 
+// Threads of oneDNN's weight gradients wait for each other within the kernel, spinning: where all
+// cores are taken and one thread is late, the others keep it from being scheduled. Measured with
+// two threads on a busy machine: 11 ms instead of 0.2. From this number of threads on ours is used,
+// whose threads meet at the end alone.
+constexpr int kManyThreads = 4;
+
 // Packing costs in_c + out_c words per pixel and pays by the multiply-adds that use them, so what
 // decides is their ratio; the bounds are where measurements on Zen 4 cross oneDNN's, which packs
 // nothing in f32 and transposes in bf16. A single vector of output channels leaves too much of the
@@ -228,7 +234,9 @@ bool conv_wgrad_should_use(const ConvWgrad& p) {
   if (best_isa() < Isa::avx512 || !conv_wgrad_supported(p)) return false;
   static const CpuInfo cpu = cpu_info();
   const bool amx = cpu.has_amx_bf16 && !cpu.has_hidden_amx;  // oneDNN's bf16 is out of reach
-  if ((p.bf16 && amx) || p.out_c <= 16) return false;
+  if (p.bf16 && amx) return false;
+  if (thread_count() >= kManyThreads) return true;
+  if (p.out_c <= 16) return false;
   if (p.in_c < 8) return p.bf16 && p.kernel_w > 1 && thread_count() > 1;
   const double taps = double{1} * p.kernel_h * p.kernel_w;
   const double reuse = taps * p.in_c * p.out_c / (p.in_c + p.out_c);

@@ -55,8 +55,8 @@ WgradLayout blocked_wgrad_layout(int out_c, int in_c, int kernel_h, int kernel_w
 /// most 64 x 64.
 bool conv_wgrad_supported(const ConvWgrad& problem);
 
-/// Whether it is expected to be at least as fast as oneDNN's. Depends only on the problem, on the
-/// instruction set and on whether there are several threads.
+/// Whether it is expected to be at least as fast as oneDNN's, also where other programs compute.
+/// Depends only on the problem, on the instruction set and on the number of threads.
 bool conv_wgrad_should_use(const ConvWgrad& problem);
 
 /// Bytes of scratch that conv_wgrad needs with the present thread_count(), aligned to 64 bytes.
