@@ -60,6 +60,18 @@ TEST_F(Api, ARunGoesOnWhereItWas) {
   EXPECT_EQ(whole.outcome.epochs.back().train_loss, at_once.outcome.epochs.back().train_loss);
 }
 
+TEST_F(Api, ARunDoesNotGoOnAsAnother) {
+  const Trained trained = train(small("run"));
+  TrainRequest other = small("run");
+  other.resume = trained.run;
+  other.job.epochs = 3;
+  other.job.learning_rate = 0.5;
+  EXPECT_THAT([&] { train(other); },
+              ThrowsMessage<RequestError>(HasSubstr("--lr cannot change when a run goes on")));
+  other.job.learning_rate = small("run").job.learning_rate;
+  EXPECT_GT(train(other).outcome.position.step, trained.outcome.position.step);
+}
+
 TEST_F(Api, TrainedNetworksAreEvaluatedAndExplained) {
   const Trained trained = train(small("run"));
   const train::Evaluation measured =

@@ -106,22 +106,10 @@ Task<> reduce_until_quiet(World& world, uint32_t& quiet_rounds) {
   if (world.rank() == 0) quiet_rounds = quiet.rounds();
 }
 
-/// Updates without the lists that the toy makes.
-class PlainReplica final : public strategy::ToyReplica {
- public:
-  using ToyReplica::ToyReplica;
-  void update(size_t first, size_t count, const optim::Hyper& hyper) override {
-    for (size_t i = first; i < first + count; ++i) {
-      values()[i] -=
-          static_cast<float>(hyper.learning_rate * hyper.gradient_scale) * gradients().data[i];
-    }
-  }
-};
-
 Task<> train_until_quiet(World& world, strategy::Options options, uint32_t& quiet_rounds) {
   const Group group = Group::all(world);
-  PlainReplica replica(strategy::toy_layout({3'000, 40'000, 10, 100'000}, 100'000), {},
-                       world.rank());
+  strategy::ToyReplica replica(strategy::toy_layout({3'000, 40'000, 10, 100'000}, 100'000), {},
+                               world.rank());
   const auto strategy = strategy::make_strategy(world, {world.size(), 0}, options, {}, replica);
   co_await strategy->begin();
   Quiet quiet(world, group);

@@ -80,7 +80,8 @@ class ToyReplica : public Replica {
     return all;
   }
   void update(size_t first, size_t count, const optim::Hyper& hyper) override {
-    optimizer_.update(weights_, gradients_, {}, segments_in(layout_, first, count), hyper);
+    segments_in(layout_, first, count, segments_);
+    optimizer_.update(weights_, gradients_, {}, segments_, hyper);
   }
   double update_seconds(size_t count) const override { return 1e-9 * static_cast<double>(count); }
   void weights_changed(size_t, size_t) override {}
@@ -110,6 +111,7 @@ class ToyReplica : public Replica {
   }
 
   Layout layout_;
+  std::vector<optim::Segment> segments_;
   int worker_;
   std::vector<Stage> stages_;
   std::vector<float> weights_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "syrtos/api/resume.h"
 #include "syrtos/api/task.h"
 #include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
@@ -18,13 +19,14 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Everything that can be refused is refused here, before a process is started.
-job::Job check(const TrainRequest& request, const Surroundings& surroundings) {
-  if (request.own.network || request.own.data) {
+job::Job check(const TrainRequest& request, const RankPrograms& programs,
+               const Surroundings& surroundings) {
+  if ((request.own.network || request.own.data) && !programs.bring_own) {
     fail_request(
-        "a network or data of one's own cannot travel to other processes yet: train in this one "
-        "(api::train)");
+        "a network or data of one's own does not travel to other processes: train in this one "
+        "(api::train), or let the ranks bring it along (RankPrograms::bring_own)");
   }
-  job::Job job = job::resolve(request.job, surroundings.cpu, surroundings.cache_home);
+  job::Job job = job::resolve(request.job, surroundings.cpu, surroundings.cache_home, request.own);
   if (job.strategy.exchange.shares_memory()) {
     fail_request("--exchange shared: the workers are threads of one process: use api::train");
   }
@@ -45,10 +47,12 @@ job::JobRequest fill_hosts(job::JobRequest job, const fs::path& hosts) {
   return job;
 }
 
-Launched launch_training(const TrainRequest& request, const RankPrograms& programs,
+Launched launch_training(const TrainRequest& asked, const RankPrograms& programs,
                          const Surroundings& surroundings, const OnRun& on_run) {
   const double begun = wall_clock();
-  const job::Job job = check(request, surroundings);
+  TrainRequest request = asked;
+  request.job = going_on(asked.resume, asked.job);
+  const job::Job job = check(request, programs, surroundings);
   const double prepared = wall_clock();
   const strategy::Team team = strategy::team_of(job.strategy, job.workers);
   launch::LaunchOptions options;

@@ -19,6 +19,8 @@ struct RankPrograms {
   std::vector<std::string> identity = {};
   std::filesystem::path hosts = {};  ///< A file of hosts; empty: processes of this machine.
   std::string remote_shell = "ssh";
+  /// The command gives train_as_rank() the same network and data as the request has.
+  bool bring_own = false;
   std::array<int, 2> columns = {0, 0};  ///< Of the terminals that output and error end on.
 };
 
@@ -31,7 +33,8 @@ struct Launched {
 job::JobRequest fill_hosts(job::JobRequest job, const std::filesystem::path& hosts);
 
 /// Starts a process for each worker and server, gives it the request, and blocks until all have
-/// ended. What the caller brings along (request.own) cannot travel and is refused. Throws
+/// ended. What the caller brings along (request.own) does not travel: it is refused
+/// unless the ranks bring it along too. Throws
 /// RequestError before anything was started.
 Launched launch_training(const TrainRequest& request, const RankPrograms& programs,
                          const Surroundings& surroundings, const OnRun& on_run = {});

@@ -53,9 +53,11 @@ bool JoinedRank::run(const Work& work) {
   return true;
 }
 
-bool train_as_rank(JoinedRank& self, const Surroundings& surroundings, const RankHooks& hooks) {
+bool train_as_rank(JoinedRank& self, const Surroundings& surroundings, const RankHooks& hooks,
+                   const job::Own& own) {
   const launch::Invitation& invitation = self.invitation();
   TrainRequest request = parse_task(self.task());
+  request.own = own;
   if (request.job.threads == 0) request.job.threads = invitation.cores;
   RankWork work(request, invitation.rank, surroundings);
   return self.run([&](world::TcpWorld& world, launch::Membership& membership) {

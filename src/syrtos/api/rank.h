@@ -42,8 +42,10 @@ struct RankHooks {
   std::function<void(const Trained&)> finished;  ///< Before the rank leaves.
 };
 
-/// Does the part of this rank in what launch_training() started. False as in JoinedRank::run().
-bool train_as_rank(JoinedRank& self, const Surroundings& surroundings, const RankHooks& hooks);
+/// Does the part of this rank in what launch_training() started. `own`: what the launcher's request
+/// brought along, which every rank brings along itself. False as in JoinedRank::run().
+bool train_as_rank(JoinedRank& self, const Surroundings& surroundings, const RankHooks& hooks,
+                   const job::Own& own = {});
 
 /// Does the part of this process in an MPI job. Every rank calls it with the same request; of the
 /// job's workers there are as many as MPI has ranks beside the servers. Throws RequestError on all

@@ -42,4 +42,23 @@ job::JobRequest request_to_resume(const std::filesystem::path& run,
   return request;
 }
 
+job::JobRequest going_on(const std::filesystem::path& run, job::JobRequest request) {
+  if (run.empty()) return request;
+  const auto file = run::Directory::open_to_resume(run).file(run::File::job);
+  job::JobRequest before;
+  job::read_job_file(before, file);
+  for (const job::JobField& field : job::job_fields()) {
+    if (!field.recorded || field.may_change) continue;
+    const std::string was = job::field_text(before, field);
+    const std::string asked = job::field_text(request, field);
+    if (asked == was) continue;
+    if (asked != job::field_text(job::JobRequest{}, field)) {
+      fail_request("{} cannot change when a run goes on: expected {} as in {}, found {}",
+                   field.option, was, file.string(), asked);
+    }
+    job::set_field(request, field, was, field.option);
+  }
+  return request;
+}
+
 }  // namespace syrtos::api

@@ -20,4 +20,9 @@ void apply(const std::vector<Change>& changes, job::JobRequest& request);
 job::JobRequest request_to_resume(const std::filesystem::path& run,
                                   const std::vector<Change>& changes);
 
+/// The request with which a training goes on: fields that no run may change are those of the run
+/// where the request leaves them as they are by default, and must be the same where it does not.
+/// Throws RequestError. Unchanged when `run` is empty.
+job::JobRequest going_on(const std::filesystem::path& run, job::JobRequest request);
+
 }  // namespace syrtos::api

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "syrtos/api/resume.h"
 #include "syrtos/api/worker.h"
 #include "syrtos/base/clock.h"
 #include "syrtos/base/parallel.h"
@@ -31,8 +32,9 @@ job::JobRequest with_threads(job::JobRequest job, int cores) {
 
 Trained train(const TrainRequest& request, const Surroundings& surroundings,
               train::TrainObserver& observer, const OnRun& on_run) {
-  TimedJob timed =
-      resolve_timed(request, with_threads(request.job, surroundings.cpu.cores), surroundings);
+  TimedJob timed = resolve_timed(
+      request, with_threads(going_on(request.resume, request.job), surroundings.cpu.cores),
+      surroundings);
   job::Job& job = timed.job;
   const double asked = timed.beginning.asked;
   const ThreadScope threads(job.threads);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "syrtos/base/error.h"
+#include "syrtos/base/memory.h"
 
 namespace syrtos::graph {
 
@@ -32,20 +33,18 @@ void Parameters::lay_out(std::vector<ParameterSlot> slots, std::vector<StateSlot
   slots_ = std::move(slots);
   states_ = std::move(states);
   bool any_bf16 = false;
-  // Each slot starts on a cache line, so that threads that share the sweep never share one.
-  // Lines of the rounded copies too: tiles that straddle two lines take three times as long.
-  constexpr size_t kLine = Buffer::kAlignment / sizeof(BFloat16);
+  static_assert(kParameterLine * sizeof(BFloat16) % Buffer::kAlignment == 0);
   for (ParameterSlot& slot : slots_) {
     slot.offset = elements_;
     slot.elements = slot.layout.bytes({DType::f32, slot.type.shape}) / sizeof(float);
-    elements_ += align_up(slot.elements, kLine);
+    elements_ += align_up(slot.elements, kParameterLine);
     any_bf16 = any_bf16 || slot.type.dtype == DType::bf16;
   }
   size_t state_elements = 0;
   for (StateSlot& state : states_) {
     state.offset = state_elements;
     state.elements = static_cast<size_t>(state.type.shape.elements());
-    state_elements += align_up(state.elements, kLine);
+    state_elements += align_up(state.elements, kParameterLine);
   }
   const size_t copied = any_bf16 ? elements_ : 0;
   if (owns_weights_) {

@@ -40,12 +40,8 @@ std::vector<double> slower_by_rank(const Workload& workload, const ClusterProfil
 /// The bytes that buckets of this candidate have at most.
 size_t bucket_bytes(const Workload& workload, const ClusterProfile& cluster,
                     const Candidate& candidate) {
-  if (candidate.options.bucket_mb > 0) {
-    return static_cast<size_t>(candidate.options.bucket_mb * 1e6);
-  }
-  const collective::LinkSpeed link = link_of(cluster, candidate.workers);
-  return strategy::bucket_bytes(link.latency_s, link.bytes_per_s, candidate.workers,
-                                workload.compute.elements() * sizeof(float));
+  return strategy::bucket_bytes(candidate.options.bucket_mb, link_of(cluster, candidate.workers),
+                                candidate.workers, workload.compute.elements() * sizeof(float));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/files.h"
+#include "syrtos/base/memory.h"
 
 namespace syrtos::strategy {
 
@@ -17,7 +18,6 @@ using Pass = ComputeTimes::Pass;
 
 namespace {
 
-constexpr size_t kLine = 16;  // elements: tensors begin on cache lines, as in graph::Parameters
 constexpr double kForwardShare = 1.0 / 3;
 
 /// On the line through two passes.
@@ -200,7 +200,7 @@ std::vector<optim::Segment> segments_of(const ComputeTimes& times) {
   size_t offset = 0;
   for (const size_t elements : times.tensors) {
     segments.push_back({offset, elements, 1, 1});
-    offset += (elements + kLine - 1) / kLine * kLine;
+    offset += (elements + kParameterLine - 1) / kParameterLine * kParameterLine;
   }
   return segments;
 }

@@ -7,6 +7,47 @@
 
 namespace syrtos::strategy {
 
+namespace {
+
+constexpr size_t kMostBuckets = size_t{1} << 16;  // an item of a tag has 16 bits
+constexpr size_t kMostElements = size_t{1} << 48;
+
+}  // namespace
+
+void check_layout(const Layout& layout) {
+  size_t end = 0;
+  for (const optim::Segment& tensor : layout.tensors) {
+    if (tensor.offset < end || tensor.elements > kMostElements || tensor.offset > kMostElements) {
+      fail_run("a layout has a tensor of {} elements at {}: expected one behind element {}",
+               tensor.elements, tensor.offset, end);
+    }
+    end = tensor.offset + tensor.elements;
+  }
+  if (layout.buckets.size() > kMostBuckets) {
+    fail_run("a layout has {} buckets: expected at most {}", layout.buckets.size(), kMostBuckets);
+  }
+  size_t next = 0;
+  int tensor = 0;
+  for (const Bucket& bucket : layout.buckets) {
+    const bool fits = bucket.first >= next && bucket.first <= end &&
+                      bucket.count <= end - bucket.first && bucket.first_tensor == tensor &&
+                      bucket.last_tensor > tensor &&
+                      static_cast<size_t>(bucket.last_tensor) <= layout.tensors.size();
+    if (!fits) {
+      fail_run(
+          "a layout has a bucket of {} elements at {} with tensors {} to {}, where tensor {} "
+          "of {} is next",
+          bucket.count, bucket.first, bucket.first_tensor, bucket.last_tensor, tensor,
+          layout.tensors.size());
+    }
+    next = bucket.first + bucket.count;
+    tensor = bucket.last_tensor;
+  }
+  if (tensor != static_cast<int>(layout.tensors.size())) {
+    fail_run("a layout has {} tensors, and buckets for {}", layout.tensors.size(), tensor);
+  }
+}
+
 std::vector<Bucket> plan_buckets(std::span<const optim::Segment> tensors, size_t bytes) {
   std::vector<Bucket> buckets;
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -19,6 +60,7 @@ std::vector<Bucket> plan_buckets(std::span<const optim::Segment> tensors, size_t
     buckets.back().count = end - buckets.back().first;
     buckets.back().last_tensor = static_cast<int>(i) + 1;
   }
+  SYRTOS_CHECK(buckets.size() <= kMostBuckets, "{} buckets", buckets.size());
   return buckets;
 }
 
@@ -30,17 +72,22 @@ std::vector<int> bucket_of_tensor(const Layout& layout) {
   return bucket_of;
 }
 
-std::vector<optim::Segment> segments_in(const Layout& layout, size_t first, size_t count) {
-  std::vector<optim::Segment> inside;
+void segments_in(const Layout& layout, size_t first, size_t count,
+                 std::vector<optim::Segment>& inside) {
+  inside.clear();
   for (optim::Segment tensor : layout.tensors) {
     const size_t begin = std::max(tensor.offset, first);
     const size_t end = std::min(tensor.offset + tensor.elements, first + count);
     if (begin >= end) continue;
+    optim::Segment* last = inside.empty() ? nullptr : &inside.back();
+    if (last != nullptr && last->same_rule(tensor) && last->offset + last->elements == begin) {
+      last->elements += end - begin;
+      continue;
+    }
     tensor.offset = begin;
     tensor.elements = end - begin;
     inside.push_back(tensor);
   }
-  return optim::merged(inside);
 }
 
 size_t bucket_bytes(double latency_s, double bytes_per_s, int ranks, size_t network_bytes) {
@@ -55,6 +102,12 @@ size_t bucket_bytes(double latency_s, double bytes_per_s, int ranks, size_t netw
   const double buckets = std::max(1.0, std::sqrt(wire / std::max(latency, 1e-9)));
   const double overlapping = static_cast<double>(network_bytes) / buckets;
   return static_cast<size_t>(std::max(kLeast, std::min(efficient, overlapping)));
+}
+
+size_t bucket_bytes(double bucket_mb, const collective::LinkSpeed& link, int ranks,
+                    size_t network_bytes) {
+  if (bucket_mb > 0) return static_cast<size_t>(bucket_mb * 1e6);
+  return bucket_bytes(link.latency_s, link.bytes_per_s, ranks, network_bytes);
 }
 
 std::vector<Piece> place_on_servers(const Layout& layout, int servers) {

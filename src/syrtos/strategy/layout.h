@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "syrtos/collective/predict.h"
 #include "syrtos/optim/optimizer.h"
 
 namespace syrtos::strategy {
@@ -27,14 +28,19 @@ struct Layout {
   }
 };
 
+/// Throws RunError when it says what no network has: it may come from another process.
+void check_layout(const Layout& layout);
+
 /// Neighbouring tensors become buckets of about `bytes`; a larger tensor is one of its own.
 std::vector<Bucket> plan_buckets(std::span<const optim::Segment> tensors, size_t bytes);
 
 /// The bucket of each tensor.
 std::vector<int> bucket_of_tensor(const Layout& layout);
 
-/// The parts of tensors that lie in elements first .. first + count - 1.
-std::vector<optim::Segment> segments_in(const Layout& layout, size_t first, size_t count);
+/// The parts of tensors that lie in elements first .. first + count - 1, neighbours that are
+/// treated alike as one. `inside` is filled anew; it allocates only when it has never been as long.
+void segments_in(const Layout& layout, size_t first, size_t count,
+                 std::vector<optim::Segment>& inside);
 
 /// The bytes that should cross at once between so many ranks. Buckets of large networks are as
 /// large as makes latency a twentieth of an exchange: smaller ones waste the wire, larger ones
@@ -42,6 +48,9 @@ std::vector<optim::Segment> segments_in(const Layout& layout, size_t first, size
 /// there are at least as many buckets as make the sum of all latencies and of the last exchange,
 /// which nothing hides, smallest.
 size_t bucket_bytes(double latency_s, double bytes_per_s, int ranks, size_t network_bytes);
+/// The same where --bucket-mb says it; 0: as above.
+size_t bucket_bytes(double bucket_mb, const collective::LinkSpeed& link, int ranks,
+                    size_t network_bytes);
 
 /// What one server keeps of a bucket.
 struct Piece {

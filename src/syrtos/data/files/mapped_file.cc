@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <mutex>
 
 #include "syrtos/base/error.h"
 
@@ -33,6 +34,7 @@ std::array<Slot, kSlots> slots;
 
 struct sigaction previous;
 uintptr_t page_bytes = 4096;
+std::mutex guarding;  // of guards that begin or end at once
 std::atomic<int> guards{0};
 
 Slot* slot_of(uintptr_t address) {
@@ -89,6 +91,7 @@ size_t take_slot() {
 }  // namespace
 
 CutFileGuard::CutFileGuard() {
+  const std::lock_guard lock(guarding);
   if (guards++ > 0) return;
   page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   sigaction(SIGBUS, nullptr, &previous);
@@ -100,6 +103,7 @@ CutFileGuard::CutFileGuard() {
 }
 
 CutFileGuard::~CutFileGuard() {
+  const std::lock_guard lock(guarding);
   if (--guards == 0) sigaction(SIGBUS, &previous, nullptr);
 }
 

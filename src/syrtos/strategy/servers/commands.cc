@@ -34,6 +34,7 @@ Task<Layout> receive_layout(World& world) {
   co_await world.recv(0, layout_tag(1),
                       Target{layout.tensors.data(), sizes[0] * sizeof(optim::Segment)});
   co_await world.recv(0, layout_tag(2), Target{layout.buckets.data(), sizes[1] * sizeof(Bucket)});
+  check_layout(layout);
   co_return layout;
 }
 

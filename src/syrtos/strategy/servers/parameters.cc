@@ -17,7 +17,8 @@ std::vector<ServedPiece> pieces_of(const Layout& layout, int servers, int server
                       .id = static_cast<int>(id),
                       .piece = all[id],
                       .offset = offset,
-                      .segments = segments_in(layout, all[id].first, all[id].count)};
+                      .segments = {}};
+    segments_in(layout, all[id].first, all[id].count, piece.segments);
     for (optim::Segment& segment : piece.segments) {
       segment.offset = segment.offset - piece.piece.first + offset;
     }

@@ -160,8 +160,9 @@ void NetworkReplica::update(size_t first, size_t count, const optim::Hyper& hype
     sleep_through(update_seconds(count));
   } else {
     graph::Parameters& parameters = network_.parameters();
-    optimizer_.update(parameters.weights(), parameters.gradients(), parameters.working(),
-                      segments_in(layout_, first, count), hyper);
+    segments_in(layout_, first, count, segments_);
+    optimizer_.update(parameters.weights(), parameters.gradients(), parameters.working(), segments_,
+                      hyper);
   }
 }
 

@@ -63,6 +63,7 @@ class NetworkReplica final : public strategy::Replica {
   CompiledNetwork& network_;
   optim::Optimizer& optimizer_;
   strategy::Layout layout_;
+  std::vector<optim::Segment> segments_;  // of an update; kept, so that a step allocates nothing
   std::vector<KeptArena> kept_;
   optim::GlobalNorm norm_;
   std::map<const graph::Program*, StagedProgram> staged_;

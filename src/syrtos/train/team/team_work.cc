@@ -17,10 +17,7 @@ strategy::Layout layout_of(const graph::Parameters& parameters, const strategy::
   layout.tensors = tensors_of(parameters);
   size_t bytes = parameters.weights().size_bytes();
   if (exchanges(options, workers)) {
-    bytes = options.bucket_mb > 0
-                ? static_cast<size_t>(options.bucket_mb * 1e6)
-                : strategy::bucket_bytes(options.link.latency_s, options.link.bytes_per_s, workers,
-                                         bytes);
+    bytes = strategy::bucket_bytes(options.bucket_mb, options.link, workers, bytes);
   }
   layout.buckets = strategy::plan_buckets(layout.tensors, bytes);
   return layout;

@@ -50,6 +50,6 @@ struct Offered {
 constexpr size_t kFrameBytes = 256 * 1024;
 static_assert(kFrameBytes % kLandingGrain == 0);
 /// More than this in one message is garbage.
-constexpr uint64_t kMostBytes = uint64_t{1} << 42;
+constexpr uint64_t kMostBytes = uint64_t{1} << 36;
 
 }  // namespace syrtos::world::tcp

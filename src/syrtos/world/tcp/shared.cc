@@ -93,8 +93,6 @@ void* map(const Descriptor& file, size_t bytes) {
 }  // namespace
 
 std::unique_ptr<SharedMemory> SharedMemory::agree(int socket, bool offers, double seconds) {
-  // Where only parents may read a process's memory, this lets the other ranks do it.
-  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
   std::unique_ptr<SharedMemory> shared(new SharedMemory);
   const auto number = std::make_unique<uint64_t>(random_number());
   Offer mine;
@@ -114,6 +112,12 @@ std::unique_ptr<SharedMemory> SharedMemory::agree(int socket, bool offers, doubl
   Verdict verdict;
   Verdict answer;
   exchange(socket, &mine, &theirs, sizeof(Offer), seconds);
+  // Where only parents may read a process's memory, this lets the other ranks do it, before any of
+  // them tries; ranks that are threads of one process need no leave.
+  if (theirs.process != getpid()) prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+  const uint8_t ready = 1;
+  uint8_t others_ready = 0;
+  exchange(socket, &ready, &others_ready, sizeof(ready), seconds);
   if (!offers && theirs.file >= 0) {
     file = open_file(theirs);
     shared->segment_ = static_cast<Segment*>(map(file, sizeof(Segment)));
