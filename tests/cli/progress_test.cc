@@ -48,6 +48,9 @@ TEST(Terminal, TextsAreCutBetweenCharacters) {
   EXPECT_EQ(cut("äöü", 3), "äöü");
   EXPECT_EQ(cut("äöüß", 3), "äö…");
   EXPECT_EQ(cut("abc", 0), "");
+  EXPECT_EQ(width_of("日本"), 4);
+  EXPECT_EQ(cut("日本語", 5), "日本…");
+  EXPECT_EQ(cut("日本語", 4), "日…");
 }
 
 /// What a run prints to a file.

@@ -74,9 +74,10 @@ void print_groups(const char* title, const std::vector<ProbeGroup>& groups, size
 }
 
 void print(const ProbeResult& r) {
-  fmt::print("{}: {} parameters, batch {}, {}x{}x{}, {} ({}), {} threads\n", r.network,
+  fmt::print("{}: {} parameters, batch {}, {}x{}x{}, {} ({}), {} thread{}\n", r.network,
              format_count(r.parameters), r.batch, r.image[0], r.image[1], r.image[2],
-             to_string(r.precision.dtype), r.precision.reason, r.threads);
+             to_string(r.precision.dtype), r.precision.reason, r.threads,
+             r.threads == 1 ? "" : "s");
   fmt::print(
       "step {:.2f} ms = forward {:.2f} + backward {:.2f} + update {:.2f} "
       "(medians of {} steps), {:.0f} GFLOP/s\n",

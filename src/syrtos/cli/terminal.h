@@ -9,7 +9,7 @@ namespace syrtos::cli {
 /// Columns of the terminal that a stream ends on; 80 when it does not say.
 int columns_of(std::FILE* out);
 
-/// Characters of a UTF-8 text, each of which takes a column.
+/// Columns that a UTF-8 text takes: two for each character of East Asia's scripts, one for others.
 int width_of(std::string_view text);
 
 /// The text, or as much of its beginning as `columns` have room for, with "…" at its end.

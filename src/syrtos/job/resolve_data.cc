@@ -147,8 +147,8 @@ void check_batches(const Job& job) {
       job.batch * job.workers > samples) {
     fail_request(
         "--workers: the training data has {} samples, too few for {} batches of {} in each step: "
-        "use at most {} workers or a smaller --batch",
-        samples, job.workers, job.batch, samples / job.batch);
+        "use at most {} worker{} or a smaller --batch",
+        samples, job.workers, job.batch, samples / job.batch, samples / job.batch == 1 ? "" : "s");
   }
   const int64_t left = samples % std::max<int64_t>(1, job.step_samples());
   if (job.synchronises_batch_norm() && job.remainder == data::Remainder::short_batch && left > 0 &&

@@ -48,11 +48,12 @@ std::string state_of(const Run& run) {
     steps = std::max(steps, recorded);
   }
   if (!run.parts.empty()) steps = std::max(steps, run.parts.back().last_step);
-  std::string text = fmt::format("{} steps", format_count(steps));
+  const std::string text = fmt::format("{} step{}", format_count(steps), steps == 1 ? "" : "s");
   const int64_t done = run.epochs.empty() ? 0 : run.epochs.back().epoch;
   if (run.complete())
     return fmt::format("complete: {} epoch{}, {}", done, done == 1 ? "" : "s", text);
-  return fmt::format("{} of {} epochs, {}", done, run.job.epochs, text);
+  return fmt::format("{} of {} epoch{}, {}", done, run.job.epochs, run.job.epochs == 1 ? "" : "s",
+                     text);
 }
 
 double images_per_s(const Explanation& explanation, const Run& run) {

@@ -71,8 +71,8 @@ void Trainer::resume(const std::filesystem::path& run) {
                  run.string(), saved.step);
   }
   if (state_.watch.should_stop()) {
-    fail_request("{} has stopped early, after {} epochs; to train on start a new run", run.string(),
-                 saved.epoch);
+    fail_request("{} has stopped early, after {} epoch{}; to train on start a new run",
+                 run.string(), saved.epoch, saved.epoch == 1 ? "" : "s");
   }
 }
 
