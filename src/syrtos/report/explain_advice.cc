@@ -263,7 +263,7 @@ class Adviser {
         break;
       case CauseKind::exchange:
         if (!has_simulated() && run_.job.strategy.wire.exact()) {
-          change(without(cause.share / 2), Certainty::at_most, {{"distribute.wire", "bf16"}},
+          change(gone, Certainty::at_most, {{"distribute.wire", "bf16"}},
                  "half the bytes for a gradient (rounded: the result changes a little)");
         }
         break;
@@ -296,7 +296,7 @@ class Adviser {
   void too_many_threads(const Cause& cause) {
     const std::optional<TooFewCpus> found = too_few_cpus(explanation_, run_);
     if (found && found->others) {
-      add(without(cause.share), Certainty::at_most, "end what else runs there, or train elsewhere");
+      add(without(cause.share), Certainty::open, "end what else runs there, or train elsewhere");
       return;
     }
     if (found && found->threads > 0) {
@@ -313,7 +313,7 @@ class Adviser {
   void larger_batch(double gone) {
     const int64_t batch = std::min<int64_t>(64, 16 * run_.job.batch);
     if (batch <= run_.job.batch) return;
-    change(gone, Certainty::at_most, {{"batch", fmt::format("{}", batch)}},
+    change(gone, Certainty::open, {{"batch", fmt::format("{}", batch)}},
            "what a step costs once is shared by more samples (the result changes: adapt the "
            "learning rate)");
   }

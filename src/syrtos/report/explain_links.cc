@@ -99,7 +99,10 @@ std::vector<LinkRate> link_rates(const Run& run) {
 
 std::map<std::string, double> host_rates(const Run& run) {
   std::map<int, std::string> hosts;
-  for (const RunRank& rank : run.ranks) hosts[rank.rank] = rank.host;
+  for (const RunRank& rank : run.ranks) {
+    // The link of a server is shared by its workers: of one of them it says nothing.
+    if (rank.server < 0) hosts[rank.rank] = rank.host;
+  }
   std::map<std::string, double> rates;
   for (const LinkRate& rate : link_rates(run)) {
     for (const int rank : {rate.from, rate.to}) {

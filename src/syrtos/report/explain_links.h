@@ -28,7 +28,7 @@ struct SlowLink {
 };
 std::optional<SlowLink> slow_link(const Run& run);
 
-/// Bytes/s that each host moves at its best.
+/// Bytes/s that each host of a worker moves at its best.
 std::map<std::string, double> host_rates(const Run& run);
 
 /// Of a message's event.

@@ -222,10 +222,17 @@ class Writer {
     for (const Advice& advice : explanation_.advice) {
       if (advice.options.empty()) continue;
       const std::string job = (run_.path / run::name_of(run::File::job)).string();
-      paragraph(fmt::format("syrtos train {} {}", clean_text(job), advice.options),
-                "To follow one: ", "  ");
+      paragraph(
+          fmt::format("syrtos train {} {}", clean_text(job), advice.options),
+          on_several_hosts() ? "To follow one, with --hosts as before: " : "To follow one: ", "  ");
       break;
     }
+  }
+
+  bool on_several_hosts() const {
+    const std::vector<RankTime>& ranks = explanation_.ranks;
+    return std::any_of(ranks.begin(), ranks.end(),
+                       [&](const RankTime& rank) { return rank.host != ranks.front().host; });
   }
 
   /// What cannot be simulated is said with less.
