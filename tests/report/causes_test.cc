@@ -82,6 +82,20 @@ TEST(Causes, AProcessThatStoodStillIsFoundInTheSamplesOfItsHost) {
   EXPECT_THAT(first_cause(explain_made(made)).text, HasSubstr("host b stood still for 3"));
 }
 
+TEST(Causes, OnePauseStandsOutAmongStepsThatVary) {
+  MadeRun made;
+  for (int64_t step = 0; step < 100; step += 3) {
+    made.unusual[step] = made.steps;
+    for (auto& division : made.unusual[step]) division[Part::network] += 0.2;
+  }
+  made.unusual[41] = made.steps;
+  for (auto& division : made.unusual[41]) division[Part::network] += 5;
+  made.write_all();
+  const Explanation explanation = explain_made(made);
+  ASSERT_EQ(explanation.pauses.size(), 1u);
+  EXPECT_EQ(explanation.pauses[0].step, 41);
+}
+
 TEST(Causes, StepsThatVaryAreNoPauses) {
   MadeRun made;
   for (int64_t step = 0; step < 100; step += 3) {

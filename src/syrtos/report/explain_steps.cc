@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr double kFarLonger = 2.5;       // than the median: a pause
 constexpr double kShortestPause = 0.05;  // seconds
+constexpr double kStandsOut = 3;         // times as long as those that are often
 constexpr size_t kFewest = 8;            // steps of which something is said
 
 /// Without what happens between steps, for one of the record's steps.
@@ -142,8 +144,7 @@ class Divider {
             {&rank, &record, beyond * steps, steps * (busy_seconds(record) - usual.busy_s)});
       }
     }
-    // Many are no pauses: that is how the run goes.
-    if (found.empty() || found.size() > std::max<size_t>(2, records / 20)) return;
+    keep_those_that_stand_out(found, std::max<size_t>(2, records / 20));
     for (const auto& [step, longs] : found) {
       add_pause(step, longs);
       for (const RunRank& rank : run_.ranks) {
@@ -155,6 +156,22 @@ class Divider {
     }
     std::stable_sort(explanation_.pauses.begin(), explanation_.pauses.end(),
                      [](const Pause& a, const Pause& b) { return a.seconds > b.seconds; });
+  }
+
+  static double longest_of(const std::vector<Long>& longs) {
+    double longest = 0;
+    for (const Long& one : longs) longest = std::max(longest, one.seconds);
+    return longest;
+  }
+
+  /// Many are no pauses, that is how the run goes: only what is far longer than those.
+  static void keep_those_that_stand_out(std::map<int64_t, std::vector<Long>>& found, size_t most) {
+    if (found.size() <= most) return;
+    std::vector<double> seconds;
+    for (const auto& [step, longs] : found) seconds.push_back(longest_of(longs));
+    std::sort(seconds.begin(), seconds.end(), std::greater<>());
+    const double least = kStandsOut * seconds[most];
+    std::erase_if(found, [&](const auto& one) { return longest_of(one.second) < least; });
   }
 
   /// Whoever was held up itself is to blame; the others waited for it.
