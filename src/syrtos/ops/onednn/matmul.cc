@@ -1,6 +1,7 @@
 #include "syrtos/ops/matmul.h"
 
 #include "syrtos/ops/native/amx/dense.h"
+#include "syrtos/ops/native/dense_wgrad.h"
 #include "syrtos/ops/onednn/makers.h"
 #include "syrtos/ops/onednn/native_kernel.h"
 
@@ -12,9 +13,26 @@ using Source = PrimitiveKernel::Source;
 namespace {
 
 template <typename Function>
-void use(KernelPlan& plan, size_t scratch_bytes, Function function) {
+void use(KernelPlan& plan, size_t scratch_bytes, Function function,
+         const char* name = "native:amx") {
   plan.scratch_bytes = scratch_bytes;
-  plan.kernel = std::make_unique<FunctionKernel<Function>>(std::move(function), "native:amx");
+  plan.kernel = std::make_unique<FunctionKernel<Function>>(std::move(function), name);
+}
+
+/// Our kernel for the gradient of weights in f32, where it is faster.
+bool plan_f32_gradient(const MatMul& op, const KernelRequest& request, KernelPlan& plan) {
+  const bool f32 = request.inputs[0].dtype == DType::f32 && request.inputs[1].dtype == DType::f32;
+  if (!f32 || !op.transpose_a || op.transpose_b || op.bias || op.relu) return false;
+  const native::DenseWgrad problem{request.inputs[0].shape[0], request.inputs[1].shape[1],
+                                   request.inputs[0].shape[1]};
+  if (!native::dense_wgrad_should_use(problem)) return false;
+  use(
+      plan, native::dense_wgrad_scratch_bytes(problem),
+      [=](const Operands& x, const Step& /*step*/) {
+        native::dense_wgrad(problem, x.in<float>(1), x.in<float>(0), x.out<float>(0), x.scratch);
+      },
+      "native:dense");
+  return true;
 }
 
 /// Our kernels for the three products of a dense layer, where the CPU has AMX; false elsewhere.
@@ -68,7 +86,7 @@ KernelPlan make_matmul(const std::shared_ptr<Engine>& engine, const KernelReques
   KernelPlan plan;
   plan.input_layouts.assign(request.inputs.size(), Layout::plain());
   plan.output_layouts = {Layout::plain()};
-  if (plan_amx(op, request, plan)) return plan;
+  if (plan_amx(op, request, plan) || plan_f32_gradient(op, request, plan)) return plan;
   const TensorType& dst = request.outputs[0];
   const int64_t rows = dst.shape[0];
   const int64_t columns = dst.shape[1];

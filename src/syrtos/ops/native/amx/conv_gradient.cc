@@ -421,6 +421,8 @@ void run_apart(const Job& job, char* scratch) {
       }
       store_task(job, task_at(plan, index), sums);
     }
+    TileState none;
+    release_tiles(none);  // and what was streamed is seen
   });
 }
 
