@@ -19,10 +19,41 @@ TEST(Units, AreReadAsPeopleWriteThem) {
   EXPECT_DOUBLE_EQ(parse_bandwidth("1 Gbit/s", ""), 125e6);
   EXPECT_DOUBLE_EQ(parse_bandwidth("2.5Gbit/s", ""), 312.5e6);
   EXPECT_DOUBLE_EQ(parse_bandwidth("90 MB/s", ""), 90e6);
+  EXPECT_DOUBLE_EQ(parse_bandwidth("10 GbE", ""), 1.25e9);
+  EXPECT_DOUBLE_EQ(parse_bandwidth("1 gbps", ""), 125e6);
   EXPECT_DOUBLE_EQ(parse_duration("50 us", ""), 50e-6);
   EXPECT_DOUBLE_EQ(parse_bytes("16 GB", ""), 16e9);
   EXPECT_EQ(format_bandwidth(117.5e6), "940 Mbit/s");
   EXPECT_EQ(format_short_time(0.131), "131 ms");
+}
+
+TEST(AssumedCluster, IsReadAsPeopleWriteIt) {
+  struct {
+    const char* text;
+    size_t hosts;
+    double gbit;
+    double latency;
+  } const kLines[] = {{"4 hosts, 1 Gbps, 0.1 ms", 4, 1, 100e-6},
+                      {"4 machines, 10 GbE", 4, 10, 60e-6},
+                      {"8 nodes 25G", 8, 25, 60e-6},
+                      {"8 nodes, 25Gbps, 30us", 8, 25, 30e-6},
+                      {"16 hosts with 100 Mbit/s ethernet and 0.2 ms RTT", 16, 0.1, 100e-6},
+                      {"2 servers @ 2.5 gbit/s, 50 µs latency", 2, 2.5, 50e-6},
+                      {"1,000 hosts, 40 Gb/s, 5 usec", 1000, 40, 5e-6},
+                      {"3 PCs, 10GBASE-T, 64 GB RAM, 8 cores", 3, 10, 60e-6},
+                      {"10Gbit, 6 nodes", 6, 10, 60e-6},
+                      {"4 x 1 GBps", 4, 8, 60e-6}};
+  for (const auto& line : kLines) {
+    const ClusterProfile cluster = assumed_cluster(line.text);
+    EXPECT_EQ(cluster.hosts.size(), line.hosts) << line.text;
+    EXPECT_NEAR(cluster.hosts[0].bandwidth, 0.949 * 125e6 * line.gbit, 1) << line.text;
+    EXPECT_NEAR(cluster.hosts[0].latency, line.latency, 1e-9) << line.text;
+    EXPECT_EQ(cluster_of(line.text).hosts.size(), line.hosts) << line.text;
+  }
+  const ClusterProfile cluster = assumed_cluster("3 PCs, 10 GbE, 64G RAM, 8 cores, 2 slots");
+  EXPECT_DOUBLE_EQ(cluster.hosts[2].memory, 64e9);
+  EXPECT_DOUBLE_EQ(cluster.hosts[2].cores, 8);
+  EXPECT_EQ(cluster.hosts[2].slots, 2);
 }
 
 TEST(AssumedCluster, IsOneLine) {
@@ -44,9 +75,11 @@ std::string refusal(const std::function<void()>& call) {
 }
 
 TEST(AssumedCluster, WhatMakesNoSenseIsRefused) {
-  for (const char* text : {"", "16", "16 hosts", "0 hosts, 1 Gbit/s", "-3 hosts, 1 Gbit/s",
-                           "4 hosts, 0 Gbit/s", "4 hosts, nan Gbit/s", "4 hosts, 1 Gbit/s, -5 us",
-                           "4 hosts, 1 Gbit/s, 0 us", "4 hosts, 1 Gbit/s, blue"}) {
+  for (const char* text :
+       {"", "16", "16 hosts", "0 hosts, 1 Gbit/s", "-3 hosts, 1 Gbit/s", "4 hosts, 0 Gbit/s",
+        "4 hosts, nan Gbit/s", "4 hosts, 1 Gbit/s, -5 us", "4 hosts, 1 Gbit/s, 0 us",
+        "4 hosts, 1 Gbit/s, blue", "2.5 hosts, 1 Gbit/s", "4 hosts, 1 parsec/s",
+        "4 hosts 1.2.3 Gbit/s", "4 hosts, 1 Gbit/s, 7"}) {
     EXPECT_NE(refusal([&] { assumed_cluster(text); }), "") << text;
   }
 }

@@ -4,7 +4,6 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <set>
@@ -19,25 +18,7 @@ namespace syrtos::planner {
 
 namespace {
 
-/// Of the line, for TCP's payload: 1448 of 1526 bytes of an Ethernet frame with its gap.
-constexpr double kPayloadShare = 0.949;
 constexpr int kMostHosts = 100'000;
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
-int whole_number(std::string_view text, std::string_view what) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 1 ||
-      number > kMostHosts) {
-    fail_request("{}: expected 1 to {}, found \"{}\"", what, kMostHosts, text);
-  }
-  return number;
-}
 
 /// One file: its name goes before every error.
 class Reader {
@@ -143,51 +124,6 @@ class Reader {
 
 }  // namespace
 
-ClusterProfile assumed_cluster(std::string_view text) {
-  const std::string what = fmt::format("cluster \"{}\"", text);
-  HostProfile host;
-  int hosts = 0;
-  bool bandwidth = false;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t comma = std::min(text.find(',', begin), text.size());
-    const std::string_view part = trimmed(text.substr(begin, comma - begin));
-    begin = comma + 1;
-    const size_t space = part.find(' ');
-    const std::string_view unit = space == part.npos ? "" : trimmed(part.substr(space));
-    const std::string_view count = part.substr(0, space);
-    if (unit == "hosts" || unit == "host") {
-      hosts = whole_number(count, what + ": hosts");
-    } else if (unit == "slots" || unit == "slot") {
-      host.slots = whole_number(count, what + ": slots");
-    } else if (unit == "cores" || unit == "core") {
-      host.cores = whole_number(count, what + ": cores");
-    } else if (unit.ends_with("/s")) {
-      host.bandwidth = kPayloadShare * parse_bandwidth(part, what);
-      bandwidth = true;
-    } else if (unit == "GB" || unit == "MB") {
-      host.memory = parse_bytes(part, what);
-    } else if (unit.ends_with("s")) {
-      host.latency = parse_duration(part, what);
-    } else {
-      fail_request(
-          "{}: expected hosts, bandwidth, latency, such as \"16 hosts, 10 Gbit/s, 50 us\", or a "
-          "profile file; found \"{}\"",
-          what, part);
-    }
-  }
-  if (hosts == 0 || !bandwidth) {
-    fail_request("{}: expected at least hosts and bandwidth, such as \"16 hosts, 10 Gbit/s\"",
-                 what);
-  }
-  ClusterProfile cluster;
-  for (int i = 0; i < hosts; ++i) {
-    host.name = fmt::format("host{}", i + 1);
-    cluster.hosts.push_back(host);
-  }
-  check(cluster, what);
-  return cluster;
-}
-
 ClusterProfile read_cluster(const std::filesystem::path& file) {
   std::ifstream stream(file);
   if (!stream) {
@@ -239,8 +175,11 @@ void write_cluster(const std::filesystem::path& file, const ClusterProfile& clus
 
 ClusterProfile cluster_of(std::string_view text) {
   const std::filesystem::path file(text);
-  const bool names_file = text.find("host") == text.npos || std::filesystem::exists(file);
-  return names_file ? read_cluster(file) : assumed_cluster(text);
+  const size_t first = text.find_first_not_of(' ');
+  const bool begins_with_number = first != text.npos && text[first] >= '0' && text[first] <= '9';
+  std::error_code ignored;
+  return begins_with_number && !std::filesystem::exists(file, ignored) ? assumed_cluster(text)
+                                                                       : read_cluster(file);
 }
 
 void check(const ClusterProfile& cluster, std::string_view where) {

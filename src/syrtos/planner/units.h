@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -7,12 +8,17 @@ namespace syrtos::planner {
 
 // Quantities as people write them. Throw RequestError that begins with `what`.
 
-/// "1 Gbit/s", "940 Mbit/s", "125 MB/s": bytes per second.
+/// "1 Gbit/s", "940 Mbps", "10 GbE", "25G", "125 MB/s": bytes per second.
 double parse_bandwidth(std::string_view text, std::string_view what);
 /// "50 us", "1.5 ms", "2 s": seconds.
 double parse_duration(std::string_view text, std::string_view what);
 /// "16 GB", "512 MB": bytes, by powers of ten.
 double parse_bytes(std::string_view text, std::string_view what);
+
+/// What one of a unit is, in bytes per second, seconds or bytes; none: no such unit.
+std::optional<double> bandwidth_unit(std::string_view name);
+std::optional<double> duration_unit(std::string_view name);
+std::optional<double> size_unit(std::string_view name);
 
 /// "940 Mbit/s".
 std::string format_bandwidth(double bytes_per_s);
