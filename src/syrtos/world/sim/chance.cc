@@ -36,12 +36,21 @@ double Chance::delay(Rank rank, uint64_t message, double bytes) const {
   return late * faults_.message_delay_max + (lost < whole ? 0 : faults_.retransmit_after);
 }
 
+/// By Box and Muller.
+double Chance::normal_of(const Draw& draw) {
+  return std::sqrt(-2 * std::log(draw.first)) * std::cos(2 * std::numbers::pi * draw.second);
+}
+
+double Chance::share(Rank from, Rank to, uint32_t message) const {
+  return normal_of(
+      draw(Subject::share, from, static_cast<uint64_t>(static_cast<uint32_t>(to)) << 32 | message));
+}
+
 double Chance::slowness(Rank rank, uint64_t job, double jitter) const {
   double factor = 1;
   if (jitter > 0) {
     // Log-normal: never negative, mean 1.
-    const auto [radius, angle] = draw(Subject::jitter, rank, job);
-    const double normal = std::sqrt(-2 * std::log(radius)) * std::cos(2 * std::numbers::pi * angle);
+    const double normal = normal_of(draw(Subject::jitter, rank, job));
     const double variance = std::log1p(jitter * jitter);
     factor = std::exp(std::sqrt(variance) * normal - variance / 2);
   }

@@ -15,6 +15,8 @@ class Chance {
 
   /// By how many seconds a rank's message comes later.
   double delay(Rank rank, uint64_t message, double bytes) const;
+  /// A number of the standard normal distribution for a message from one rank to another.
+  double share(Rank from, Rank to, uint32_t message) const;
   /// By how much a rank's computing takes longer: 1 on average, unless it is slow by a fault.
   double slowness(Rank rank, uint64_t job, double jitter) const;
 
@@ -23,7 +25,8 @@ class Chance {
     double first;  // both in (0, 1)
     double second;
   };
-  enum class Subject : uint32_t { message, jitter, slow };
+  enum class Subject : uint32_t { message, jitter, slow, share };
+  static double normal_of(const Draw& draw);
   Draw draw(Subject subject, Rank rank, uint64_t number) const;
 
   const SimFaults& faults_;

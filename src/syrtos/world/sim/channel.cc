@@ -1,6 +1,7 @@
 #include "syrtos/world/sim/channel.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "syrtos/world/sim/sim_world.h"
 #include "syrtos/world/sim/simulation.h"
@@ -65,9 +66,21 @@ void Channel::pump() {
   if (sending_ == queue_.first() || cut_) return;
   if (sending_ != nullptr) halt();
   sending_ = queue_.first();
+  if (simulation_.options.uneven_sharing > 0) draw_weight();
   simulation_.network.start(*this, sending_->left);
   from_.moves(1);
   to_.moves(1);
+}
+
+/// The stream keeps its part of a link for a while: the longer ago it was drawn, the less of it is
+/// left in the next one.
+void Channel::draw_weight() {
+  constexpr double kKeptFor = 0.3;  // seconds
+  const double kept = shares_ == 0 ? 0 : std::exp((drawn_at_ - simulation_.now) / kKeptFor);
+  const double fresh = simulation_.chance.share(from_.rank(), to_.rank(), shares_++);
+  share_ = kept * share_ + std::sqrt(1 - kept * kept) * fresh;
+  drawn_at_ = simulation_.now;
+  set_weight(std::exp(simulation_.options.uneven_sharing * share_));
 }
 
 void Channel::halt() {

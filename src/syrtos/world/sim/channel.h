@@ -105,6 +105,7 @@ class Channel final : public Flow {
   void sent() override;
   Lane& lane(uint32_t key);
   void enqueue(Parcel& parcel);
+  void draw_weight();
   void pump();
   void halt();
   void drop(Parcel& parcel);
@@ -121,6 +122,9 @@ class Channel final : public Flow {
   SimWorld& to_;
   const double latency_;
   bool cut_ = false;
+  double share_ = 0;  // logarithm of its weight, in standard deviations
+  double drawn_at_ = 0;
+  uint32_t shares_ = 0;        // that were drawn
   Parcel* sending_ = nullptr;  // the first of the queue, when the network lets it
   ParcelList<&Parcel::in_queue> queue_;
   std::deque<Lane> lanes_;  // as they came to be

@@ -143,7 +143,7 @@ void Network::gather(int first) {
     at.cost = 0;
     at.unknown = static_cast<uint32_t>(at.flows.size());
     for (const auto& [flow, hop] : at.flows) {
-      at.cost += flow->path_[hop].cost;
+      at.cost += flow->path_[hop].cost * flow->weight_;
       if (flow->seen_ == round_) continue;
       flow->seen_ = round_;
       flow->fixed_ = false;
@@ -183,13 +183,14 @@ void Network::share() {
     for (const auto& [flow, hop] : least.flows) {
       if (flow->fixed_) continue;
       flow->fixed_ = true;
+      const double own = current * flow->weight_;
       for (uint32_t h = 0; h < flow->hops_; ++h) {
         Link& on = link(flow->path_[h].link);
-        on.left = std::max(0.0, on.left - flow->path_[h].cost * current);
-        on.cost -= flow->path_[h].cost;
+        on.left = std::max(0.0, on.left - flow->path_[h].cost * own);
+        on.cost -= flow->path_[h].cost * flow->weight_;
         --on.unknown;
       }
-      fix(*flow, current);
+      fix(*flow, own);
     }
   }
 }

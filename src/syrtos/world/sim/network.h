@@ -28,6 +28,8 @@ class Flow : public SimEvent {
 
   /// Adds a link to the path; a byte takes so much of its capacity.
   void pass(int link, double cost = 1);
+  /// Its part of a link against those of others, from when it next starts.
+  void set_weight(double weight) { weight_ = weight; }
 
  protected:
   explicit Flow(Network& network) : network_(network) {}
@@ -48,14 +50,16 @@ class Flow : public SimEvent {
   bool flowing_ = false;
   bool fixed_ = false;
   uint32_t seen_ = 0;
+  double weight_ = 1;
   double left_ = 0;  // bytes, at `since_`
   double rate_ = 0;
   double since_ = 0;
 };
 
-/// Links that flows share max-min fairly: no flow can be faster without slowing down one that is
-/// not faster than itself. Rates change only where a flow began or ended, in the part of the
-/// network that is connected to it by flows, and once for all that happens at one moment.
+/// Links that flows share max-min fairly, by their weights: no flow can be faster without slowing
+/// down one that is not faster than itself. Rates change only where a flow began or ended, in the
+/// part of the network that is connected to it by flows, and once for all that happens at one
+/// moment.
 class Network {
  public:
   Network(const double& now, TimerHeap& events) : now_(now), events_(events) {}
@@ -95,7 +99,7 @@ class Network {
     std::vector<Crossing> flows = {};
     // While rates are made:
     double left = 0;       // capacity
-    double cost = 0;       // of a byte of every flow whose rate is not known yet
+    double cost = 0;       // of every flow whose rate is not known yet, by its weight
     uint32_t unknown = 0;  // such flows
   };
 

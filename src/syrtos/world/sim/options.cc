@@ -105,6 +105,8 @@ SimOptions completed(SimOptions options) {
   }
   expect(options.message_overhead_bytes >= 0, "messages", "an overhead of 0 bytes or more",
          options.message_overhead_bytes);
+  expect(options.uneven_sharing >= 0 && options.uneven_sharing < 3, "uneven_sharing",
+         "0 to below 3", options.uneven_sharing);
   expect(options.backplane >= 0, "backplane", "a bandwidth of 0 or more", options.backplane);
   check_switches(options);
   check_faults(options);

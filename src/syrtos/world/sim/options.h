@@ -66,6 +66,9 @@ struct SimOptions {
   std::vector<SimSwitch> switches = {};
   /// Bytes/s that can cross between all hosts together; 0: as much as their links let through.
   double backplane = 0;
+  /// How unevenly flows share a link: the standard deviation of the logarithm of their shares, each
+  /// of which lasts for some tenths of a second, as those of TCP's streams do. 0: equally.
+  double uneven_sharing = 0;
   SimFaults faults = {};
   uint64_t seed = 1;
   /// False: sizes only, and work is not run (World::carries_data). Messages of up to
