@@ -150,16 +150,17 @@ def train(network, way, workers, args, directory):
                        directory)
 
 
-def train_steps(network, way, workers, steps, args, directory, replay=True, threads=0):
-    """Seconds of a step, of the slowest worker: without barriers some are ahead."""
+def train_steps(network, way, workers, steps, args, directory, replay=True, threads=0, names=None):
+    """Seconds of a step, of the slowest worker: without barriers some are ahead. On the first hosts, or
+    on those that are named."""
     steps = max(steps, 4) + WARM_UP
     if way.sync.startswith("local"):
         steps = max(32, (steps + 7) // 8 * 8)
     samples = steps * BATCH * (1 if way.sync == "split" else workers)
     hosts = Path(directory) / "hosts"
-    names = host_names()[:workers + way.servers]
-    hosts.write_text("".join(f"{name} slots=1 address=10.77.0.{i + 1}\n"
-                             for i, name in enumerate(names)))
+    names = names or host_names()[:workers + way.servers]
+    hosts.write_text("".join(f"{name} slots=1 address=10.77.0.{host_names().index(name) + 1}\n"
+                             for name in names))
     run = Path(directory) / "run"
     words = [args.syrtos, "train", "--network", network.name, "--input", INPUTS[network.name],
              "--classes", CLASSES, "--data", "random", "--samples", samples,
