@@ -128,5 +128,17 @@ TEST(Invitation, IsOneWordThatIsReadBack) {
   }
 }
 
+TEST_F(HostsFile, SomeOfItsHostsCanBeNamed) {
+  const std::string file =
+      write("hosts", "a address=10.0.0.1\nb address=10.0.0.2 slots=2\nc address=10.0.0.3\n");
+  const std::vector<Host> some = read_hosts(file + ":c,b");
+  ASSERT_EQ(some.size(), 2U);
+  EXPECT_EQ(some[0].name, "c");
+  EXPECT_EQ(some[1].slots, 2);
+  EXPECT_THAT(refusal([&] { read_hosts(file + ":d"); }), HasSubstr("host 'd' is not in"));
+  EXPECT_THAT(refusal([&] { read_hosts(file + ":a,a"); }), HasSubstr("there twice"));
+  EXPECT_THAT(refusal([&] { read_hosts(file + ":"); }), HasSubstr("found none"));
+}
+
 }  // namespace
 }  // namespace syrtos::launch

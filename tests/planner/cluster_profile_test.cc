@@ -103,6 +103,7 @@ TEST_F(ProfileFile, WhatIsWrittenIsRead) {
   cluster.hosts[2].jitter = 0.07;
   cluster.all_at_once = 250e6;
   cluster.spread = 0.1;
+  cluster.uneven_sharing = 0.25;
   write_cluster(file_, cluster);
   const ClusterProfile read = read_cluster(file_);
   ASSERT_EQ(read.hosts.size(), 3U);
@@ -112,6 +113,7 @@ TEST_F(ProfileFile, WhatIsWrittenIsRead) {
   EXPECT_DOUBLE_EQ(read.hosts[2].memory, 16e9);
   EXPECT_DOUBLE_EQ(read.all_at_once, 250e6);
   EXPECT_DOUBLE_EQ(read.spread, 0.1);
+  EXPECT_DOUBLE_EQ(read.uneven_sharing, 0.25);
 }
 
 TEST_F(ProfileFile, OneLineIsEnough) {

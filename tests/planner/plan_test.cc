@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "syrtos/base/error.h"
+#include "syrtos/planner/host_order.h"
 
 namespace syrtos::planner {
 namespace {
@@ -47,6 +48,7 @@ ClusterProfile nodes(int hosts) {
 
 PlanOptions ways(const char* exchange, const std::vector<const char*>& syncs) {
   PlanOptions options;
+  options.goal = Goal::time;
   options.space.exchanges.push_back(strategy::parse_exchange(exchange));
   for (const char* sync : syncs) options.space.syncs.push_back(strategy::parse_sync(sync));
   options.space.wires.push_back({});
@@ -98,20 +100,129 @@ Workload measured() {
   return workload;
 }
 
+std::string refusal(const Workload& workload, const ClusterProfile& cluster) {
+  try {
+    make_plan(workload, cluster, {});
+  } catch (const RequestError& error) {
+    return error.what();
+  }
+  return "";
+}
+
 TEST(Plan, RanksEpochsAndNamesReasons) {
-  const Plan plan = make_plan(measured(), nodes(4), {});
+  PlanOptions options;
+  options.goal = Goal::time;
+  const Plan plan = make_plan(measured(), nodes(4), options);
   ASSERT_GT(plan.ranked.size(), 10U);
   EXPECT_LE(plan.best().epoch_s, 1.02 * plan.ranked[5].epoch_s);
   EXPECT_FALSE(plan.best().reason.empty());
   EXPECT_LE(plan.best().low_s, plan.best().epoch_s);
   EXPECT_GE(plan.best().high_s, plan.best().epoch_s);
-  EXPECT_EQ(effect_of(plan.best_same_result().candidate), "same result");
   EXPECT_NEAR(plan.alone.epoch_s, 12.8, 1e-6);
   for (const Curve& curve : plan.curves) {
     for (size_t i = 1; i < curve.points.size(); ++i) {
       EXPECT_GT(curve.points[i].candidate.workers, curve.points[i - 1].candidate.workers);
     }
   }
+}
+
+TEST(Plan, TheResultIsNotTradedForSpeedUnasked) {
+  const Plan plan = make_plan(measured(), nodes(4), {});
+  EXPECT_EQ(effect_of(plan.best().candidate), "same result");
+  EXPECT_GT(plan.best().candidate.workers, 1);
+  const std::vector<const Prediction*> faster = plan.faster_with_another_result();
+  ASSERT_FALSE(faster.empty());
+  for (const Prediction* way : faster) {
+    EXPECT_LT(way->epoch_s, plan.best().epoch_s);
+    EXPECT_NE(risk_of(measured(), way->candidate), "");
+  }
+  PlanOptions options;
+  options.goal = Goal::time;
+  const Plan fastest = make_plan(measured(), nodes(4), options);
+  EXPECT_LT(fastest.best().epoch_s, plan.best().epoch_s);
+  EXPECT_NE(effect_of(fastest.best().candidate), "same result");
+}
+
+TEST(Plan, WhatWasAskedForIsNoTrade) {
+  PlanOptions options;
+  options.space.wires = {strategy::parse_wire("bf16")};
+  const Plan rounded = make_plan(measured(), nodes(4), options);
+  EXPECT_GT(rounded.best().candidate.workers, 1);
+  EXPECT_EQ(effect_of(rounded.best().candidate), "same result, rounded");
+  options = {};
+  options.space.syncs = {strategy::parse_sync("join")};
+  EXPECT_EQ(effect_of(make_plan(measured(), nodes(4), options).best().candidate), "batch x 4");
+}
+
+TEST(Plan, GradientsThatAreThrownAwayAreNotCounted) {
+  PlanOptions options = ways("ps", {"join", "backup:1"});
+  options.space.workers = {1, 3};
+  const Plan plan = make_plan(published("light", 0.1, 0.002), nodes(4), options);
+  double join = 0;
+  double backup = 0;
+  for (const Prediction& way : plan.ranked) {
+    if (way.candidate.workers == 1) continue;
+    (way.candidate.options.sync.left_out() > 0 ? backup : join) = way.speed_up;
+  }
+  EXPECT_GT(join, 2.5);
+  EXPECT_LT(backup, 2.01);
+  EXPECT_GT(backup, 1.5);
+}
+
+TEST(Plan, AGainThatIsNotCertainIsNoneAndOneHostIsRecommended) {
+  // Two workers gain a little, but the network may be half as fast.
+  ClusterProfile cluster = nodes(2);
+  cluster.spread = 0.5;
+  const Plan plan =
+      make_plan(published("heavy", 0.1, 0.09), cluster, ways("allreduce:ring", {"join"}));
+  const Prediction* other = plan.best_distributed();
+  ASSERT_NE(other, nullptr);
+  EXPECT_GT(other->speed_up, 1);
+  EXPECT_LT(other->slowest_speed_up(), 1);
+  EXPECT_EQ(plan.best().candidate.workers, 1);
+  EXPECT_EQ(plan.gain_ends_at, 1);
+}
+
+TEST(Plan, HugeBatchesAreWarnedOf) {
+  Workload workload = published("light", 0.1, 0.001);
+  workload.samples = 50'000;
+  EXPECT_TRUE(make_plan(workload, nodes(4), {}).notes.empty());
+  workload.batch = 16'384;
+  const Plan plan = make_plan(workload, nodes(4), {});
+  ASSERT_EQ(plan.notes.size(), 1U);
+  EXPECT_THAT(plan.notes[0], HasSubstr("16,384 samples and an epoch 4 steps"));
+}
+
+TEST(Plan, TimesThatCannotAllBeRightAreNamed) {
+  Workload workload = measured();
+  workload.compute.passes[0].seconds = 0.02;  // of 32 samples, where 64 take 0.1
+  const Plan plan = make_plan(workload, nodes(2), {});
+  ASSERT_FALSE(plan.notes.empty());
+  EXPECT_THAT(plan.notes[0], HasSubstr("do not fit together"));
+}
+
+TEST(Plan, TheBestHostsAreUsedNotTheFirstOnes) {
+  ClusterProfile cluster = nodes(5);
+  cluster.hosts[0].bandwidth /= 20;
+  cluster.hosts[2].speed = 0.25;
+  const Workload workload = measured();
+  const ClusterProfile ordered = best_first(workload, cluster);
+  std::vector<std::string> names;
+  for (const HostProfile& host : ordered.hosts) names.push_back(host.name);
+  EXPECT_THAT(names,
+              testing::ElementsAre("node2", "node4", "node5", testing::AnyOf("node1", "node3"),
+                                   testing::AnyOf("node1", "node3")));
+  PlanOptions options = ways("allreduce:ring", {"join"});
+  options.space.workers = {1, 3};
+  EXPECT_GT(make_plan(workload, ordered, options).best().speed_up,
+            2 * make_plan(workload, cluster, options).best().speed_up);
+}
+
+TEST(Plan, WeightsAloneCanBeTooLarge) {
+  Workload workload = published("huge", 100, 5600);  // 175 G parameters, memory not measured
+  ClusterProfile cluster = nodes(4);
+  for (HostProfile& host : cluster.hosts) host.memory = 64e9;
+  EXPECT_THAT(refusal(workload, cluster), HasSubstr("not even a batch of 1 would fit"));
 }
 
 TEST(Plan, TheGoalDecides) {
@@ -132,13 +243,14 @@ TEST(Plan, AFasterNetworkHelpsWhatWaitsForIt) {
   EXPECT_GT(plan.what_ifs.front().gain, 2);
 }
 
-std::string refusal(const Workload& workload, const ClusterProfile& cluster) {
-  try {
-    make_plan(workload, cluster, {});
-  } catch (const RequestError& error) {
-    return error.what();
-  }
-  return "";
+TEST(Plan, FasterHostsHelpWhatComputesAlsoWhenThatIsReplayed) {
+  PlanOptions options = ways("allreduce:ring", {"join"});
+  options.what_if = true;
+  Workload workload = published("light", 0.1, 0.001);
+  workload.replayed = true;
+  const Plan plan = make_plan(workload, nodes(4), options);
+  EXPECT_THAT(plan.what_ifs.front().what, HasSubstr("twice as fast"));
+  EXPECT_GT(plan.what_ifs.front().gain, 1.7);
 }
 
 TEST(Plan, ANetworkThatDoesNotFitIsRefusedWithWhatWould) {

@@ -6,6 +6,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/memory.h"
+#include "syrtos/planner/host_order.h"
 #include "syrtos/train/network/probe.h"
 
 namespace syrtos::api {
@@ -35,17 +36,15 @@ std::vector<int64_t> batches_of(int64_t batch, const ClusterProfile& cluster,
   return batches;
 }
 
-/// The job as one worker would do it.
-job::JobRequest alone(job::JobRequest job) {
-  const job::JobRequest plain;
-  job.workers = 1;
-  job.exchange = plain.exchange;
-  job.sync = plain.sync;
-  job.wire = plain.wire;
-  job.update = plain.update;
-  job.permits = plain.permits;
-  job.batch_norm = plain.batch_norm;
-  return job;
+/// Times of another network would make a plan for that one. A name may go on with options
+/// (resnet34:shortcut=padded).
+void check_same(const std::string& network, const std::string& measured) {
+  const auto name = [](const std::string& text) { return text.substr(0, text.find(':')); };
+  if (name(network) == name(measured)) return;
+  fail_request(
+      "the computing times are of {}, but the job trains {}: measure it with 'syrtos probe compute "
+      "--network {} --times FILE', or plan for --network {}",
+      measured, network, network, measured);
 }
 
 planner::Workload measure(const PlanRequest& request, const Surroundings& surroundings) {
@@ -55,11 +54,11 @@ planner::Workload measure(const PlanRequest& request, const Surroundings& surrou
   job::JobRequest job = alone(request.job);
   if (request.compute) {
     workload.compute = *request.compute;
+    check_same(job.network, workload.compute.network);
     if (job.data == "random") {
       workload.samples = job.samples;
       return workload;
     }
-    job.network = workload.compute.network;
   }
   const job::Job resolved =
       job::resolve(job, surroundings.cpu, surroundings.cache_home, request.own);
@@ -96,8 +95,8 @@ Planned plan(const PlanRequest& request, const Surroundings& surroundings) {
   if (request.job.batch < 1) {
     fail_request("--batch: expected 1 or more, found {}", request.job.batch);
   }
-  Planned planned{
-      .workload = measure(request, surroundings), .cluster = request.cluster, .plan = {}};
+  Planned planned{.workload = measure(request, surroundings), .cluster = {}, .plan = {}};
+  planned.cluster = planner::best_first(planned.workload, request.cluster);
   if (planned.workload.samples < request.job.batch) {
     fail_request("--samples: expected at least a batch ({}), found {}", request.job.batch,
                  planned.workload.samples);
@@ -116,8 +115,24 @@ Planned plan(const PlanRequest& request, const Surroundings& surroundings) {
   return planned;
 }
 
+job::JobRequest alone(job::JobRequest job) {
+  const job::JobRequest plain;
+  job.workers = 1;
+  job.exchange = plain.exchange;
+  job.sync = plain.sync;
+  job.wire = plain.wire;
+  job.update = plain.update;
+  job.permits = plain.permits;
+  job.bucket_mb = plain.bucket_mb;
+  job.batch_norm = plain.batch_norm;
+  return job;
+}
+
 TrainRequest with_way(TrainRequest request, const planner::Prediction& way) {
-  job::apply(way.candidate.options, way.candidate.workers, request.job);
+  if (way.candidate.workers == 1) request.job = alone(std::move(request.job));
+  if (way.candidate.workers > 1) {
+    job::apply(way.candidate.options, way.candidate.workers, request.job);
+  }
   request.planned_step_s = way.step.seconds;
   return request;
 }

@@ -18,7 +18,7 @@ struct PlanRequest {
   double seconds = 1;                                  ///< To measure each batch size for.
   bool replayed = false;  ///< Computing will be replayed, see JobRequest::replay.
   planner::SearchSpace space = {};
-  planner::Goal goal = planner::Goal::time;
+  planner::Goal goal = planner::Goal::result;
   bool what_if = false;
   std::function<void(const std::string& doing)> progress = {};
 };
@@ -26,7 +26,7 @@ struct PlanRequest {
 /// A plan and what it was made from.
 struct Planned {
   planner::Workload workload;
-  planner::ClusterProfile cluster;
+  planner::ClusterProfile cluster;  ///< The best hosts first; a way uses the first of them.
   planner::Plan plan;
 };
 
@@ -35,6 +35,9 @@ Planned plan(const PlanRequest& request, const Surroundings& surroundings);
 
 /// So many processes of this machine, as a cluster.
 planner::ClusterProfile this_machine(int slots, const CpuInfo& cpu);
+
+/// The job as one worker would do it.
+job::JobRequest alone(job::JobRequest job);
 
 /// The request with the way that a plan found put into it: all of it.
 TrainRequest with_way(TrainRequest request, const planner::Prediction& way);

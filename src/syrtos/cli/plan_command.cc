@@ -6,6 +6,7 @@
 #include "syrtos/base/error.h"
 #include "syrtos/cli/draw.h"
 #include "syrtos/cli/plan_options.h"
+#include "syrtos/cli/plan_words.h"
 #include "syrtos/cli/train_options.h"
 #include "syrtos/report/plan_report.h"
 
@@ -22,29 +23,24 @@ struct Options {
   bool json = false;
 };
 
-/// What the plan's options are added to.
-std::string command_of(const Options& options) {
-  std::string command = "syrtos train";
-  if (!options.job.job_file.empty()) command += " " + options.job.job_file;
-  for (const auto& [field, text] : options.job.fields) {
-    command += fmt::format(" {} {}", field->option, text);
-  }
-  if (!options.plan.hosts.empty()) command += " --hosts " + options.plan.hosts;
-  return command;
-}
-
 int run_plan(const Options& options, const Context& context) {
   if (!options.to.empty() && !report::can_write_chart(options.to)) {
     fail_request("--to: expected a file that ends in .svg or .png, found '{}'", options.to);
   }
-  const job::JobRequest job = read_job(options.job);
+  TrainOptions asked = options.job;
+  const job::JobRequest job = planned_job(asked, options.plan);
+  if (asked.job_file.empty() && !asked.sets("network")) {  // that of the computing times
+    asked.fields.insert(asked.fields.begin(), {job::find_field("network"), job.network});
+  }
   const api::Planned planned = make_plan(options.plan, job, context, !options.json);
-  const std::string command = command_of(options);
+  const PlanWords words(asked, options.plan, planned);
+  const report::PlanCommands commands{
+      [&](const planner::Prediction& way) { return words.command_for(way); }, words.note()};
   if (options.json) {
     fmt::print("{}\n",
-               report::plan_json(planned.plan, planned.workload, planned.cluster, command).dump());
+               report::plan_json(planned.plan, planned.workload, planned.cluster, commands).dump());
   } else {
-    fmt::print("{}", report::plan_text(planned.plan, planned.workload, planned.cluster, command,
+    fmt::print("{}", report::plan_text(planned.plan, planned.workload, planned.cluster, commands,
                                        options.top));
   }
   const report::Chart chart = report::plan_chart(planned.plan, planned.workload, planned.cluster);
@@ -87,9 +83,11 @@ void add_plan(Command app, Run& run) {
   command
       .add_option("--cluster", plan.cluster,
                   "profile file of 'syrtos probe network', or the cluster in words: \"16 hosts, "
-                  "10 Gbit/s, 50 us\" (default: processes on this machine)")
+                  "10 Gbit/s, 50 us\", \"8 nodes 25G\" (default: processes on this machine)")
       .type_name("FILE|TEXT");
-  command.add_option("--hosts", plan.hosts, "file of hosts, for the command that is printed")
+  command
+      .add_option("--hosts", plan.hosts,
+                  "file of hosts that the plan is for: NAME [slots=N] [address=A]")
       .type_name("FILE");
   command
       .add_option("--compute", plan.compute,
@@ -101,9 +99,11 @@ void add_plan(Command app, Run& run) {
   command.add_option("--wire", plan.wires, "only these, such as f32");
   command.add_option("--bucket-mb", plan.bucket_mb, "size of buckets (default: chosen)");
   command
-      .add_option("--goal", plan.goal,
-                  "time (shortest epoch), cost (fewest host-seconds) or efficiency (shortest "
-                  "epoch that uses hosts to 70 % or more)")
+      .add_option(
+          "--goal", plan.goal,
+          "result (shortest epoch with the result of training alone), time (shortest epoch, "
+          "whatever it gives), cost (fewest host-seconds) or efficiency (shortest epoch that "
+          "uses hosts to 70 % or more)")
       .show_default();
   command.add_flag("--what-if", plan.what_if, "also what would help most");
   command.add_flag("--replayed", plan.replayed, "computing will be replayed (train --replay)");

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 
 #include "syrtos/base/error.h"
 #include "syrtos/cli/status_line.h"
@@ -76,6 +75,29 @@ int slots_here(const PlanOptions& options, const CpuInfo& cpu) {
   return slots;
 }
 
+/// Hosts have the names and slots that the file of hosts gives them, which is what training uses.
+void name_hosts(ClusterProfile& cluster, const PlanOptions& options) {
+  const std::vector<launch::Host> hosts = launch::read_hosts(options.hosts);
+  const bool assumed = planner::is_in_words(options.cluster);
+  if (assumed && cluster.hosts.size() > hosts.size()) {
+    fail_request("--cluster \"{}\": {} has {} host{} ({})", options.cluster, options.hosts,
+                 hosts.size(), hosts.size() == 1 ? "" : "s", launch::list_slots(hosts));
+  }
+  for (size_t i = 0; i < cluster.hosts.size(); ++i) {
+    HostProfile& profile = cluster.hosts[i];
+    const auto found = assumed ? hosts.begin() + static_cast<ptrdiff_t>(i)
+                               : std::find_if(hosts.begin(), hosts.end(), [&](const auto& host) {
+                                   return host.name == profile.name;
+                                 });
+    if (found == hosts.end()) {
+      fail_request("{}: host {} is not in {} ({}): measure again with 'syrtos probe network'",
+                   options.cluster, profile.name, options.hosts, launch::list_slots(hosts));
+    }
+    profile.name = found->name;
+    if (!assumed || found->slots > 1) profile.slots = found->slots;
+  }
+}
+
 ClusterProfile cluster_for(const PlanOptions& options, const CpuInfo& cpu) {
   if (options.cluster.empty()) {
     if (!options.hosts.empty()) {
@@ -88,23 +110,19 @@ ClusterProfile cluster_for(const PlanOptions& options, const CpuInfo& cpu) {
     return api::this_machine(slots_here(options, cpu), cpu);
   }
   ClusterProfile cluster = planner::cluster_of(options.cluster);
-  if (options.hosts.empty()) return cluster;
-  std::set<std::string> known;
-  std::string names;
-  for (const launch::Host& host : launch::read_hosts(options.hosts)) {
-    known.insert(host.name);
-    names += (names.empty() ? "" : ", ") + host.name;
-  }
-  for (const HostProfile& host : cluster.hosts) {
-    if (!known.contains(host.name)) {
-      fail_request("{}: host {} is not in {} ({}): measure again with 'syrtos probe network'",
-                   options.cluster, host.name, options.hosts, names);
-    }
-  }
+  if (!options.hosts.empty()) name_hosts(cluster, options);
   return cluster;
 }
 
 }  // namespace
+
+job::JobRequest planned_job(const TrainOptions& job, const PlanOptions& plan) {
+  job::JobRequest request = read_job(job);
+  if (!plan.compute.empty() && job.job_file.empty() && !job.sets("network")) {
+    request.network = strategy::read_compute_times(plan.compute).network;
+  }
+  return request;
+}
 
 api::Planned make_plan(const PlanOptions& options, const job::JobRequest& job,
                        const Context& context, bool talks) {
@@ -115,6 +133,12 @@ api::Planned make_plan(const PlanOptions& options, const job::JobRequest& job,
   request.space = space_of(options, request.cluster);
   request.goal = planner::parse_goal(options.goal);
   if (!options.compute.empty()) request.compute = strategy::read_compute_times(options.compute);
+  if (options.replayed && options.compute.empty()) {
+    fail_request(
+        "--replayed: which computing times will be replayed? Give --compute FILE, which 'syrtos "
+        "probe "
+        "compute --times FILE' writes");
+  }
   request.seconds = options.seconds;
   request.what_if = options.what_if;
   request.replayed = options.replayed;

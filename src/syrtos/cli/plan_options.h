@@ -4,6 +4,7 @@
 
 #include "syrtos/api/plan.h"
 #include "syrtos/cli/command.h"
+#include "syrtos/cli/train_options.h"
 
 namespace syrtos::cli {
 
@@ -17,11 +18,14 @@ struct PlanOptions {
   std::string syncs;
   std::string wires;
   double bucket_mb = 0;
-  std::string goal = "time";
+  std::string goal = "result";
   double seconds = 1;  ///< to measure each batch size for
   bool what_if = false;
   bool replayed = false;
 };
+
+/// The job that is planned: that of the computing times where no network was named.
+job::JobRequest planned_job(const TrainOptions& job, const PlanOptions& plan);
 
 /// Plans the job. Says on stderr what it does when `talks`. Throws RequestError.
 api::Planned make_plan(const PlanOptions& options, const job::JobRequest& job,

@@ -99,10 +99,14 @@ int run_probe(const Options& options, const Context& context) {
   if (!options.times.empty()) {
     std::vector<int64_t> batches = options.more;
     batches.push_back(probe.options.batch);
-    strategy::write_compute_times(options.times, options.more.empty()
-                                                     ? result.times
-                                                     : probe_times(probe.network, probe.options,
-                                                                   batches, context.interrupted));
+    const strategy::ComputeTimes times =
+        options.more.empty()
+            ? result.times
+            : probe_times(probe.network, probe.options, batches, context.interrupted);
+    strategy::write_compute_times(options.times, times);
+    if (const std::string doubt = doubt_of(times); !doubt.empty()) {
+      fmt::print(stderr, "note: {}\n", doubt);
+    }
   }
   if (!options.probe.profile) {
     result.by_operation.clear();

@@ -7,6 +7,7 @@
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 #include "syrtos/cli/plan_options.h"
+#include "syrtos/cli/plan_words.h"
 #include "syrtos/job/file.h"
 #include "syrtos/planner/units.h"
 
@@ -45,6 +46,41 @@ std::string resume_command(const std::filesystem::path& run, const std::string& 
   return fmt::format("syrtos train --resume {}{}", run.string(), placing_options);
 }
 
+namespace {
+
+/// What the user has fixed, in options or in the job file, is not planned.
+PlanOptions plan_options_of(const job::JobRequest& job, const TrainOptions& options) {
+  const job::JobRequest plain;
+  const auto fixed = [&](const char* key, const std::string& value, const std::string& usual,
+                         const char* otherwise) {
+    return options.sets(key) || value != usual ? value : otherwise;
+  };
+  PlanOptions plan;
+  plan.cluster = options.cluster;
+  plan.hosts = options.hosts;
+  plan.compute = options.compute;
+  plan.replayed = !job.replay.empty();
+  if (plan.compute.empty()) plan.compute = job.replay;
+  if (options.sets("distribute.workers") || job.workers > 1) {
+    plan.workers = std::to_string(job.workers);
+  }
+  plan.exchanges = fixed("distribute.exchange", job.exchange, plain.exchange, "");
+  plan.syncs = fixed("distribute.sync", job.sync, plain.sync, "split");
+  plan.wires = fixed("distribute.wire", job.wire, plain.wire, "f32");
+  plan.bucket_mb = job.bucket_mb;
+  if (!plan.cluster.empty() && plan.hosts.empty() &&
+      planner::cluster_of(plan.cluster).hosts.size() > 1) {
+    fail_request(
+        "--cluster {}: --auto trains on the hosts that it plans for: name them with --hosts FILE, "
+        "or "
+        "leave --cluster out to use this machine alone ('syrtos plan' plans without hosts)",
+        plan.cluster);
+  }
+  return plan;
+}
+
+}  // namespace
+
 api::TrainRequest plan_first(api::TrainRequest request, TrainOptions& options,
                              const Context& context) {
   if (context.environment.mpi_job) {
@@ -53,24 +89,12 @@ api::TrainRequest plan_first(api::TrainRequest request, TrainOptions& options,
   if (!options.resume.empty()) {
     fail_request("--auto plans a new run: leave --resume out, or --auto");
   }
-  const job::JobRequest& job = request.job;
-  // What the user has fixed is not planned.
-  const auto fixed = [&](const char* key, const std::string& value, const char* otherwise) {
-    return options.sets(key) ? value : otherwise;
-  };
-  PlanOptions plan;
-  plan.cluster = options.cluster;
-  plan.hosts = options.hosts;
-  plan.compute = options.compute;
-  plan.replayed = !job.replay.empty();
-  if (options.sets("distribute.workers")) plan.workers = std::to_string(job.workers);
-  plan.exchanges = fixed("distribute.exchange", job.exchange, "");
-  plan.syncs = fixed("distribute.sync", job.sync, "split");
-  plan.wires = fixed("distribute.wire", job.wire, "f32");
-  plan.bucket_mb = job.bucket_mb;
-  const api::Planned planned = make_plan(plan, job, context, !options.json);
+  PlanOptions plan = plan_options_of(request.job, options);
+  if (!options.compute.empty()) request.job = planned_job(options, plan);
+  const api::Planned planned = make_plan(plan, request.job, context, !options.json);
   const planner::Prediction& best = planned.plan.best();
-  if (best.candidate.workers == 1) options.hosts.clear();
+  const PlanWords words(options, plan, planned);
+  options.hosts = words.hosts_for(best);
   if (!options.json) {
     fmt::print("plan: {}, {} a step, {} an epoch, {:.2f} times as fast as one host ({})\n",
                best.candidate.workers == 1
@@ -78,6 +102,8 @@ api::TrainRequest plan_first(api::TrainRequest request, TrainOptions& options,
                    : fmt::format("{} workers, {}", best.candidate.workers, way_of(best.candidate)),
                planner::format_short_time(best.step.seconds), format_duration(best.epoch_s),
                best.speed_up, best.reason);
+    if (best.candidate.workers > 1) fmt::print("  {}\n", words.command_for(best));
+    for (const std::string& note : planned.plan.notes) fmt::print("note: {}\n", note);
     std::fflush(stdout);
   }
   return api::with_way(std::move(request), best);

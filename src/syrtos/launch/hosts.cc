@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <map>
@@ -68,9 +69,7 @@ Host read_line(const std::string& at, std::istringstream& words) {
   return host;
 }
 
-}  // namespace
-
-std::vector<Host> read_hosts(const std::filesystem::path& file) {
+std::vector<Host> read_all(const std::filesystem::path& file) {
   std::ifstream in(file);
   if (!in || std::filesystem::is_directory(file)) {
     fail_request(
@@ -98,6 +97,39 @@ std::vector<Host> read_hosts(const std::filesystem::path& file) {
         file.string());
   }
   return hosts;
+}
+
+/// The hosts of "c,a".
+std::vector<Host> some_of(const std::vector<Host>& hosts, const std::string& file,
+                          const std::string& names) {
+  std::vector<Host> some;
+  std::istringstream words(names);
+  for (std::string name; std::getline(words, name, ',');) {
+    const auto is_it = [&](const Host& host) { return host.name == name; };
+    const auto found = std::find_if(hosts.begin(), hosts.end(), is_it);
+    if (found == hosts.end()) {
+      fail_request("--hosts {}:{}: host '{}' is not in {} ({})", file, names, name, file,
+                   list_slots(hosts));
+    }
+    if (std::any_of(some.begin(), some.end(), is_it)) {
+      fail_request("--hosts {}:{}: host '{}' is there twice", file, names, name);
+    }
+    some.push_back(*found);
+  }
+  if (some.empty()) fail_request("--hosts {}: expected names of hosts after ':', found none", file);
+  return some;
+}
+
+}  // namespace
+
+std::vector<Host> read_hosts(const std::filesystem::path& file) {
+  const std::string text = file.string();
+  const size_t colon = text.rfind(':');
+  std::error_code ignored;
+  const bool is_file = std::filesystem::exists(file, ignored);
+  if (is_file || colon == std::string::npos) return read_all(file);
+  const std::string name = text.substr(0, colon);
+  return some_of(read_all(name), name, text.substr(colon + 1));
 }
 
 int total_slots(const std::vector<Host>& hosts) {

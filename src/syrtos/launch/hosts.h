@@ -17,8 +17,8 @@ struct Host {
 
 /// Reads a hosts file: one host per line, "NAME [slots=N] [address=A] [port=P]" (port: of its
 /// sshd),
-/// '#' begins a comment. Addresses that are not given are looked up, which may block for some
-/// seconds. Throws RequestError with file and line.
+/// '#' begins a comment. "FILE:c,a" takes some of them alone, in this order. Addresses that are not
+/// given are looked up, which may block for some seconds. Throws RequestError with file and line.
 std::vector<Host> read_hosts(const std::filesystem::path& file);
 
 int total_slots(const std::vector<Host>& hosts);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "syrtos/base/error.h"
+#include "syrtos/base/format.h"
 
 namespace syrtos::planner {
 
@@ -67,6 +68,23 @@ bool makes_sense(const Candidate& candidate, const Workload& workload) {
   return step_samples(workload, candidate) <= workload.samples;
 }
 
+double weight_bytes(const Workload& workload) {
+  return static_cast<double>(workload.compute.elements()) * sizeof(float);
+}
+
+double worker_memory(const Workload& workload, const Candidate& candidate) {
+  const double weights = weight_bytes(workload);
+  const double pass = workload.compute.pass_of(worker_batch(workload, candidate)).memory;
+  const double least = (candidate.options.updates_at_servers() ? 2 : 3) * weights;
+  // A worker that serves keeps its part of the weights, of momentum and of two sums.
+  const bool serves = candidate.options.exchange.workers_serve() && candidate.workers > 1;
+  return std::max(pass, least) + (serves ? 4 * weights / candidate.workers : 0);
+}
+
+double server_memory(const Workload& workload, const Candidate& candidate) {
+  return candidate.servers() > 0 ? 4 * weight_bytes(workload) / candidate.servers() : 0;
+}
+
 }  // namespace
 
 std::vector<Candidate> candidates(const SearchSpace& space, const ClusterProfile& cluster,
@@ -113,22 +131,47 @@ std::string way_of(const Candidate& candidate) {
   return way;
 }
 
-std::string options_of(const Candidate& candidate) {
-  if (candidate.workers == 1) return "";
-  std::string options =
-      fmt::format("--workers {} --exchange {} --sync {}", candidate.workers,
-                  to_string(candidate.options.exchange), to_string(candidate.options.sync));
-  if (!candidate.options.wire.exact()) {
-    options += " --wire " + to_string(candidate.options.wire);
-  }
-  if (candidate.options.bucket_mb > 0) {
-    options += fmt::format(" --bucket-mb {:g}", candidate.options.bucket_mb);
-  }
-  return options;
-}
-
 std::string effect_of(const Candidate& candidate) {
   return strategy::effect_of(candidate.options, candidate.workers);
+}
+
+std::string risk_of(const Workload& workload, const Candidate& candidate) {
+  if (candidate.same_result_as_alone()) return "";
+  const strategy::Sync& sync = candidate.options.sync;
+  const int64_t batch = step_samples(workload, candidate);
+  std::string risk;
+  switch (sync.kind) {
+    case Sync::Kind::split:
+      return "gradients keep 8 bits of their 24: accuracy rarely suffers";
+    case Sync::Kind::join:
+    case Sync::Kind::backup:
+      risk = fmt::format(
+          "steps of {} samples instead of {}: raise --lr and add --warmup; it may need more epochs "
+          "for the same accuracy",
+          format_count(batch), format_count(workload.batch));
+      break;
+    case Sync::Kind::async:
+    case Sync::Kind::ssp:
+      risk = "gradients of older weights: often a lower accuracy, and a smaller --lr is needed";
+      break;
+    case Sync::Kind::local:
+      risk = fmt::format("workers drift apart for {} steps: usually a slightly lower accuracy",
+                         sync.number);
+      break;
+  }
+  return candidate.options.wire.exact() ? risk : risk + "; gradients are rounded";
+}
+
+bool keeps_result(const SearchSpace& space, const Candidate& candidate) {
+  if (candidate.workers == 1) return true;
+  const bool could_split =
+      space.syncs.empty() || std::any_of(space.syncs.begin(), space.syncs.end(),
+                                         [](const Sync& sync) { return sync.splits_batch(); });
+  const bool could_be_exact =
+      space.wires.empty() || std::any_of(space.wires.begin(), space.wires.end(),
+                                         [](const Wire& wire) { return wire.exact(); });
+  return (candidate.options.sync.splits_batch() || !could_split) &&
+         (candidate.options.wire.exact() || !could_be_exact);
 }
 
 double bound_seconds(const Workload& workload, const ClusterProfile& cluster,
@@ -161,12 +204,22 @@ double bound_seconds(const Workload& workload, const ClusterProfile& cluster,
 }
 
 double memory_of(const Workload& workload, const Candidate& candidate) {
-  const double pass = workload.compute.pass_of(worker_batch(workload, candidate)).memory;
-  if (pass == 0) return 0;
-  const double weights = static_cast<double>(workload.compute.elements()) * sizeof(float);
-  // A worker that serves keeps its part of the weights, of momentum and of two sums.
-  const bool serves = candidate.options.exchange.workers_serve();
-  return pass + (serves && candidate.workers > 1 ? 4 * weights / candidate.workers : 0);
+  return std::max(worker_memory(workload, candidate), server_memory(workload, candidate));
+}
+
+bool fits_in_memory(const Workload& workload, const ClusterProfile& cluster,
+                    const Candidate& candidate) {
+  const double worker = worker_memory(workload, candidate);
+  const double server = server_memory(workload, candidate);
+  int placed = 0;
+  for (const HostProfile& host : cluster.hosts) {
+    double needed = 0;
+    for (int slot = 0; slot < host.slots && placed < candidate.team().ranks(); ++slot, ++placed) {
+      needed += placed < candidate.workers ? worker : server;
+    }
+    if (host.memory > 0 && needed > host.memory) return false;
+  }
+  return true;
 }
 
 }  // namespace syrtos::planner

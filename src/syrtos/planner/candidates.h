@@ -22,16 +22,24 @@ std::vector<Candidate> candidates(const SearchSpace& space, const ClusterProfile
 
 /// "allreduce:ring split", "ps async bf16".
 std::string way_of(const Candidate& candidate);
-/// The options of 'syrtos train' for it.
-std::string options_of(const Candidate& candidate);
 /// What the result is compared with training alone: "same result", "batch x 4", "stale gradients".
 std::string effect_of(const Candidate& candidate);
+
+/// What that may cost, in words; empty: nothing.
+std::string risk_of(const Workload& workload, const Candidate& candidate);
+/// The result of training alone is kept, but for what was asked for: a space without split or f32
+/// asks for another result.
+bool keeps_result(const SearchSpace& space, const Candidate& candidate);
 
 /// No strategy is faster: the computing of a step, or the bytes that its busiest link carries.
 double bound_seconds(const Workload& workload, const ClusterProfile& cluster,
                      const Candidate& candidate);
 
-/// Bytes that the largest rank needs; 0: not known.
+/// Bytes that the largest rank needs: at least weights, gradients and one state of the optimiser,
+/// where a pass's own memory is not known.
 double memory_of(const Workload& workload, const Candidate& candidate);
+/// Every host has as much as its ranks need, as far as it is known.
+bool fits_in_memory(const Workload& workload, const ClusterProfile& cluster,
+                    const Candidate& candidate);
 
 }  // namespace syrtos::planner

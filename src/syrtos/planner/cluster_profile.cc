@@ -37,12 +37,15 @@ class Reader {
         cluster.all_at_once = quantity(node, "all_at_once", parse_bandwidth, "\"8 Gbit/s\"");
       } else if (key == "spread") {
         cluster.spread = number(node, "spread");
+      } else if (key == "uneven_sharing") {
+        cluster.uneven_sharing = number(node, "uneven_sharing");
       } else if (key == "host" && node.is_array_of_tables()) {
         for (const toml::node& host : *node.as_array()) {
           cluster.hosts.push_back(read_host(*host.as_table()));
         }
       } else {
-        fail_unknown(std::string(key.str()), node, {"cluster", "all_at_once", "spread", "host"});
+        fail_unknown(std::string(key.str()), node,
+                     {"cluster", "all_at_once", "uneven_sharing", "spread", "host"});
       }
     }
     return cluster;
@@ -157,6 +160,10 @@ void write_cluster(const std::filesystem::path& file, const ClusterProfile& clus
     text += fmt::format("all_at_once = \"{}\"  # all hosts together, when all send at once\n",
                         format_bandwidth(cluster.all_at_once));
   }
+  if (cluster.uneven_sharing >= 0) {
+    text += fmt::format("uneven_sharing = {:.3g}  # of a link, by several streams; 0: equally\n",
+                        cluster.uneven_sharing);
+  }
   for (const HostProfile& host : cluster.hosts) {
     text += fmt::format("\n[[host]]\nname = {}\nslots = {}\nbandwidth = \"{}\"\n",
                         toml_value(host.name), host.slots, format_bandwidth(host.bandwidth));
@@ -173,13 +180,15 @@ void write_cluster(const std::filesystem::path& file, const ClusterProfile& clus
   out.commit();
 }
 
-ClusterProfile cluster_of(std::string_view text) {
-  const std::filesystem::path file(text);
+bool is_in_words(std::string_view text) {
   const size_t first = text.find_first_not_of(' ');
   const bool begins_with_number = first != text.npos && text[first] >= '0' && text[first] <= '9';
   std::error_code ignored;
-  return begins_with_number && !std::filesystem::exists(file, ignored) ? assumed_cluster(text)
-                                                                       : read_cluster(file);
+  return begins_with_number && !std::filesystem::exists(text, ignored);
+}
+
+ClusterProfile cluster_of(std::string_view text) {
+  return is_in_words(text) ? assumed_cluster(text) : read_cluster(text);
 }
 
 void check(const ClusterProfile& cluster, std::string_view where) {
@@ -193,6 +202,7 @@ void check(const ClusterProfile& cluster, std::string_view where) {
                  cluster.hosts.size());
   }
   expect(cluster.spread >= 0 && cluster.spread < 1, "spread", "0 to below 1", cluster.spread);
+  expect(cluster.uneven_sharing < 3, "uneven_sharing", "0 to below 3", cluster.uneven_sharing);
   expect(cluster.all_at_once >= 0, "all_at_once", "a bandwidth above 0", cluster.all_at_once);
   std::set<std::string> names;
   for (const HostProfile& host : cluster.hosts) {

@@ -27,6 +27,9 @@ struct ClusterProfile {
   std::vector<HostProfile> hosts;
   /// Bytes/s that all hosts together receive when all send at once; 0: each its full bandwidth.
   double all_at_once = 0;
+  /// How unevenly streams share a link (SimOptions::uneven_sharing): 0, equally, to below 3; below
+  /// 0: as TCP's do at this bandwidth.
+  double uneven_sharing = -1;
   /// Relative uncertainty of bandwidth and latency, as measured: what error bars are made of.
   double spread = 0.05;
 };
@@ -41,6 +44,8 @@ ClusterProfile read_cluster(const std::filesystem::path& file);
 /// Comments say what each value is, since people edit it.
 void write_cluster(const std::filesystem::path& file, const ClusterProfile& cluster);
 
+/// Whether a text is no file's name but an assumed cluster in one line.
+bool is_in_words(std::string_view text);
 /// A file's name, or an assumed cluster in one line.
 ClusterProfile cluster_of(std::string_view text);
 

@@ -22,6 +22,7 @@ using strategy::Wire;
 namespace {
 
 constexpr double kGain = 0.05;
+constexpr size_t kFew = 8;  // whoever asks for few wants to know them all
 
 Candidate alone() { return {}; }
 
@@ -42,18 +43,11 @@ class Planner {
     rank(all_, options_.goal);
     left_ += options_.effort / 2;
     if (options_.detailed > 0 && options_.space.bucket_mb == 0) try_buckets();
-    std::map<Sync::Kind, int> seen;
-    int detailed = 0;
-    for (size_t i = 0; i < all_.size() && !stopped(); ++i) {
-      const bool first = seen[all_[i].candidate.options.sync.kind]++ == 0;
-      if (options_.detailed == 0 || (i >= static_cast<size_t>(options_.detailed) && !first))
-        continue;
-      tell(0.8 + 0.2 * detailed / (detailed + 8.0), "error bars and reasons");
-      ++detailed;
-      detail(all_[i]);
-    }
+    add_details();
     plan_.ranked = all_;
+    plan_.choose();
     note_fastest();
+    plan_.notes = notes_of(workload_, plan_);
     draw();
     if (options_.what_if && !stopped())
       plan_.what_ifs = what_ifs(workload_, cluster_, options_, plan_);
@@ -87,6 +81,7 @@ class Planner {
     if (plan_.alone.epoch_s > 0) prediction.speed_up = plan_.alone.epoch_s / prediction.epoch_s;
     prediction.memory = memory_of(workload_, candidate);
     prediction.hosts = hosts_of(cluster_, candidate);
+    prediction.keeps_result = keeps_result(options_.space, candidate);
   }
 
   /// Whether there is effort left for simulating a candidate so many times; takes it.
@@ -98,13 +93,31 @@ class Planner {
   }
 
   void add_error_bar(Prediction& prediction) {
-    ErrorBar bounds = plain_error_bar(workload_, cluster_, prediction.step);
+    ErrorBar bounds = plain_error_bar(workload_, cluster_, prediction.candidate, prediction.step);
     if (take_effort(prediction.candidate, 2)) {
       bounds = error_bar(workload_, cluster_, prediction.candidate);
     }
     const auto steps = static_cast<double>(steps_per_epoch(workload_, prediction.candidate));
     prediction.low_s = std::min(prediction.epoch_s, steps * bounds.low_s);
     prediction.high_s = std::max(prediction.epoch_s, steps * bounds.high_s);
+  }
+
+  /// Of the best few, of the best of each kind, and of what may be recommended.
+  void add_details() {
+    if (options_.detailed == 0) return;
+    std::map<Sync::Kind, int> seen;
+    bool kept = false;
+    int detailed = 0;
+    for (size_t i = 0; i < all_.size() && !stopped(); ++i) {
+      const bool first = seen[all_[i].candidate.options.sync.kind]++ == 0;
+      const bool first_kept = all_[i].keeps_result && all_[i].candidate.workers > 1 && !kept;
+      kept = kept || first_kept;
+      const bool few = all_.size() <= kFew;
+      if (i >= static_cast<size_t>(options_.detailed) && !first && !first_kept && !few) continue;
+      tell(0.8 + 0.2 * detailed / (detailed + 8.0), "error bars and reasons");
+      ++detailed;
+      detail(all_[i]);
+    }
   }
 
   void detail(Prediction& prediction) {
@@ -114,29 +127,19 @@ class Planner {
         reason_of(workload_, cluster_, prediction.candidate, prediction.step, thoroughly);
   }
 
-  bool fits_in_memory(const Candidate& candidate) const {
-    const double needed = memory_of(workload_, candidate);
-    int placed = 0;
-    for (const HostProfile& host : cluster_.hosts) {
-      if (placed >= candidate.workers) break;
-      const int here = std::min(host.slots, candidate.workers - placed);
-      if (host.memory > 0 && needed * here > host.memory) return false;
-      placed += host.slots;
-    }
-    return true;
-  }
-
   /// Says by how much a network is too large, when no way of distributing it would fit.
   void check_memory() {
-    plan_.alone_fits = fits_in_memory(alone());
+    plan_.alone_fits = fits_in_memory(workload_, cluster_, alone());
     all_candidates_ = candidates(options_.space, cluster_, workload_);
     plan_.considered = static_cast<int>(all_candidates_.size()) + 1;
-    std::erase_if(all_candidates_, [&](const Candidate& c) { return !fits_in_memory(c); });
+    std::erase_if(all_candidates_,
+                  [&](const Candidate& c) { return !fits_in_memory(workload_, cluster_, c); });
     if (plan_.alone_fits || !all_candidates_.empty()) return;
     const HostProfile& host = cluster_.hosts[0];
-    int64_t batch = workload_.batch;
-    while (batch > 1 && workload_.compute.pass_of(batch).memory > host.memory) batch /= 2;
-    const bool helps = workload_.compute.pass_of(batch).memory <= host.memory;
+    Workload smaller = workload_;
+    int64_t& batch = smaller.batch;
+    while (batch > 1 && memory_of(smaller, alone()) > host.memory) batch /= 2;
+    const bool helps = memory_of(smaller, alone()) <= host.memory;
     fail_request("{} with a batch of {} needs {} per worker, {} more than the {} of {}: {}",
                  workload_.compute.network, workload_.batch, format_bytes(plan_.alone.memory),
                  format_bytes(plan_.alone.memory - host.memory), format_bytes(host.memory),
@@ -144,7 +147,8 @@ class Planner {
                  helps ? fmt::format("a batch of {} per worker would fit: use --batch {}, or split "
                                      "over {} workers or more",
                                      batch, batch, (workload_.batch + batch - 1) / batch)
-                       : "not even a batch of 1 would fit");
+                       : "not even a batch of 1 would fit, and no way of distributing it divides "
+                         "the weights: a smaller network, or hosts with more memory");
   }
 
   /// Ways of one kind compete with each other, and each kind gets its share of the effort.
@@ -170,7 +174,6 @@ class Planner {
     std::stable_sort(open.begin(), open.end(),
                      [](const Open& a, const Open& b) { return a.bound < b.bound; });
     constexpr double kFar = 1.5;
-    constexpr size_t kFew = 8;        // whoever asks for few wants to know them all
     constexpr double kLargest = 0.1;  // of all effort, for one candidate
     double best = plan_.alone.epoch_s;
     for (const auto& [candidate, bound] : open) {
@@ -212,6 +215,7 @@ class Planner {
   void note_fastest() {
     std::map<int, const Prediction*> best;
     for (const Prediction& prediction : plan_.ranked) {
+      if (plan_.goal == Goal::result && !prediction.keeps_result) continue;
       const Prediction*& known = best[prediction.candidate.workers];
       if (known == nullptr || prediction.epoch_s < known->epoch_s) known = &prediction;
     }
@@ -224,6 +228,7 @@ class Planner {
       plan_.gain_ends_at = prediction.candidate.workers;
       if (prediction.epoch_s <= (1 + kGain) * least) break;
     }
+    if (plan_.best().candidate.workers == 1) plan_.gain_ends_at = 1;
   }
 
   /// The best way of each kind, with every number of workers that was simulated.
@@ -267,45 +272,6 @@ class Planner {
 };
 
 }  // namespace
-
-Goal parse_goal(std::string_view text) {
-  for (const Goal goal : {Goal::time, Goal::cost, Goal::efficiency}) {
-    if (text == to_string(goal)) return goal;
-  }
-  fail_request("--goal: expected time, cost or efficiency, found '{}'{}", text,
-               suggestion(text, {"time", "cost", "efficiency"}));
-}
-
-const char* to_string(Goal goal) {
-  switch (goal) {
-    case Goal::time:
-      return "time";
-    case Goal::cost:
-      return "cost";
-    case Goal::efficiency:
-      return "efficiency";
-  }
-  return "?";
-}
-
-std::vector<const Prediction*> Plan::best_of_each_kind() const {
-  std::vector<const Prediction*> best;
-  for (const Prediction& prediction : ranked) {
-    const bool known = std::any_of(best.begin(), best.end(), [&](const Prediction* other) {
-      return (other->candidate.workers == 1) == (prediction.candidate.workers == 1) &&
-             other->candidate.options.sync.kind == prediction.candidate.options.sync.kind;
-    });
-    if (!known) best.push_back(&prediction);
-  }
-  return best;
-}
-
-const Prediction& Plan::best_same_result() const {
-  for (const Prediction& prediction : ranked) {
-    if (prediction.candidate.same_result_as_alone()) return prediction;
-  }
-  return alone;
-}
 
 Plan make_plan(const Workload& workload, const ClusterProfile& cluster,
                const PlanOptions& options) {

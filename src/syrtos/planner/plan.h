@@ -9,9 +9,10 @@
 
 namespace syrtos::planner {
 
-/// What is best: the shortest epoch, the fewest host-seconds of an epoch, or the shortest epoch
-/// that still uses its hosts well.
-enum class Goal { time, cost, efficiency };
+/// What is best: the shortest epoch that gives the result of training alone, the shortest epoch
+/// whatever it gives, the fewest host-seconds of an epoch, or the shortest epoch that still uses
+/// its hosts well.
+enum class Goal { result, time, cost, efficiency };
 Goal parse_goal(std::string_view text);
 const char* to_string(Goal goal);
 
@@ -22,11 +23,15 @@ struct Prediction {
   double epoch_s = 0;
   double low_s = 0;  ///< of an epoch, as far as the profiles are uncertain
   double high_s = 0;
-  double speed_up = 0;  ///< against training alone on the first host
-  double memory = 0;    ///< bytes of the largest worker; 0: not known
+  double speed_up = 0;       ///< against training alone on the first host
+  double memory = 0;         ///< bytes of the largest rank, at least
+  bool keeps_result = true;  ///< of training alone, but for what was asked for
   std::string reason = {};
 
-  int hosts = 1;  ///< that it keeps busy
+  int hosts = 1;  ///< that it keeps busy: the first ones
+  /// Speed-ups at the ends of the error bar.
+  double slowest_speed_up() const { return speed_up * epoch_s / high_s; }
+  double fastest_speed_up() const { return speed_up * epoch_s / low_s; }
   double efficiency() const { return speed_up / hosts; }
   double cost() const { return epoch_s * hosts; }
 };
@@ -45,7 +50,7 @@ struct WhatIf {
 };
 
 struct Plan {
-  Goal goal = Goal::time;
+  Goal goal = Goal::result;
   Prediction alone;
   bool alone_fits = true;           ///< in the first host's memory
   std::vector<Prediction> ranked;   ///< best first; training alone is among them
@@ -55,18 +60,27 @@ struct Plan {
   std::vector<WhatIf> what_ifs;     ///< largest gain first
   int considered = 0;
   int simulated = 0;
-  int too_large = 0;  ///< that would have taken too long to simulate
+  int too_large = 0;               ///< that would have taken too long to simulate
+  std::vector<std::string> notes;  ///< that should be known before it is followed
+  size_t chosen = 0;               ///< of those ranked
 
-  const Prediction& best() const { return ranked.front(); }
+  /// What is recommended: distributed only if that is faster for certain.
+  const Prediction& best() const { return ranked[chosen]; }
   /// The best way of each --sync, and training alone, best first.
   std::vector<const Prediction*> best_of_each_kind() const;
-  /// The best that gives the same weights as training alone; there is always one: alone.
-  const Prediction& best_same_result() const;
+  /// Of each kind the best, where it is faster than best() but changes the result.
+  std::vector<const Prediction*> faster_with_another_result() const;
+  /// The best with several workers that the goal allows; nullptr: none was simulated.
+  const Prediction* best_distributed() const;
+  /// It is faster than alone, also at the slow end of its error bar.
+  bool is_worth_it(const Prediction& prediction) const;
+  /// Chooses, once they are ranked and have error bars.
+  void choose();
 };
 
 struct PlanOptions {
   SearchSpace space = {};
-  Goal goal = Goal::time;
+  Goal goal = Goal::result;
   bool what_if = false;
   /// So many of the best, and the best of each kind, get an error bar and a reason; 0: none.
   int detailed = 3;

@@ -1,14 +1,20 @@
 #include "syrtos/planner/ranking.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "syrtos/base/error.h"
+#include "syrtos/base/format.h"
 
 namespace syrtos::planner {
 
 namespace {
 
 constexpr double kEqual = 0.01;
+constexpr double kWorthIt = 0.05;
 
 double score(const Prediction& prediction, Goal goal) {
   if (goal == Goal::cost) return prediction.cost();
@@ -29,6 +35,99 @@ int complexity(const Prediction& prediction) {
 }
 
 }  // namespace
+
+Goal parse_goal(std::string_view text) {
+  for (const Goal goal : {Goal::result, Goal::time, Goal::cost, Goal::efficiency}) {
+    if (text == to_string(goal)) return goal;
+  }
+  fail_request("--goal: expected result, time, cost or efficiency, found '{}'{}", text,
+               suggestion(text, {"result", "time", "cost", "efficiency"}));
+}
+
+const char* to_string(Goal goal) {
+  switch (goal) {
+    case Goal::result:
+      return "result";
+    case Goal::time:
+      return "time";
+    case Goal::cost:
+      return "cost";
+    case Goal::efficiency:
+      return "efficiency";
+  }
+  return "?";
+}
+
+std::vector<const Prediction*> Plan::best_of_each_kind() const {
+  std::vector<const Prediction*> best;
+  for (const Prediction& prediction : ranked) {
+    const bool known = std::any_of(best.begin(), best.end(), [&](const Prediction* other) {
+      return (other->candidate.workers == 1) == (prediction.candidate.workers == 1) &&
+             other->candidate.options.sync.kind == prediction.candidate.options.sync.kind;
+    });
+    if (!known) best.push_back(&prediction);
+  }
+  return best;
+}
+
+std::vector<const Prediction*> Plan::faster_with_another_result() const {
+  std::vector<const Prediction*> faster;
+  for (const Prediction* prediction : best_of_each_kind()) {
+    if (!prediction->keeps_result && prediction->epoch_s < (1 - kWorthIt) * best().epoch_s) {
+      faster.push_back(prediction);
+    }
+  }
+  return faster;
+}
+
+const Prediction* Plan::best_distributed() const {
+  for (const Prediction& prediction : ranked) {
+    const bool counts = goal != Goal::result || prediction.keeps_result;
+    if (counts && prediction.candidate.workers > 1) return &prediction;
+  }
+  return nullptr;
+}
+
+bool Plan::is_worth_it(const Prediction& prediction) const {
+  return prediction.speed_up >= 1 + kWorthIt && prediction.slowest_speed_up() > 1;
+}
+
+void Plan::choose() {
+  size_t alone_at = ranked.size();
+  chosen = ranked.size();
+  for (size_t i = 0; i < ranked.size(); ++i) {
+    if (ranked[i].candidate.workers == 1) alone_at = std::min(alone_at, i);
+    const bool counts = goal != Goal::result || ranked[i].keeps_result;
+    if (counts && chosen == ranked.size()) chosen = i;
+  }
+  if (chosen == ranked.size()) chosen = 0;  // it fits only where the result changes
+  // One host is the simplest way: another must be faster for certain, unless it does not fit.
+  const bool for_speed = goal == Goal::result || goal == Goal::time;
+  const bool distributed = ranked[chosen].candidate.workers > 1;
+  if (distributed && for_speed && alone_at < ranked.size() && !is_worth_it(ranked[chosen])) {
+    chosen = alone_at;
+  }
+}
+
+std::vector<std::string> notes_of(const Workload& workload, const Plan& plan) {
+  std::vector<std::string> notes;
+  if (std::string doubt = strategy::doubt_of(workload.compute); !doubt.empty()) {
+    notes.push_back(std::move(doubt));
+  }
+  const Candidate& best = plan.best().candidate;
+  const int64_t samples = step_samples(workload, best);
+  const int64_t steps = steps_per_epoch(workload, best);
+  constexpr int64_t kLargeBatch = 8192;
+  constexpr int64_t kFewSteps = 20;
+  if (samples >= kLargeBatch || (steps < kFewSteps && samples >= kLargeBatch / 8)) {
+    notes.push_back(fmt::format(
+        "A step takes {} samples and an epoch {} step{}: with batches of many thousands networks "
+        "usually end at a lower accuracy, or need many more epochs; a smaller --batch may train "
+        "sooner to the same accuracy",
+        format_count(samples), steps, steps == 1 ? "" : "s"));
+  }
+  return notes;
+}
 
 void rank(std::vector<Prediction>& predictions, Goal goal) {
   double least = std::numeric_limits<double>::infinity();

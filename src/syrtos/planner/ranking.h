@@ -6,6 +6,9 @@
 
 namespace syrtos::planner {
 
+/// What should be known before a plan is followed, a sentence each.
+std::vector<std::string> notes_of(const Workload& workload, const Plan& plan);
+
 /// The best for this goal first. What differs by a percent is taken for equal, and then the simpler
 /// way comes first.
 void rank(std::vector<Prediction>& predictions, Goal goal);

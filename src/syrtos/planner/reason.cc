@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "syrtos/base/format.h"
 #include "syrtos/planner/units.h"
@@ -17,13 +18,36 @@ struct Shifted {
   ClusterProfile cluster;
 };
 
-Shifted shifted(const Workload& workload, const ClusterProfile& cluster, double better) {
+/// By how much the simulation itself is off, beside what was measured: of exchanges (one that many
+/// streams meet in is harder to foresee), and of computing, which a run disturbs in ways that a
+/// probe does not.
+constexpr double kExchangeError = 0.12;
+constexpr double kServerError = 0.18;
+constexpr double kComputingError = 0.04;
+
+double exchange_error(const ClusterProfile& cluster, const Candidate& candidate) {
+  const bool servers = candidate.options.exchange.uses_servers();
+  return std::min(0.9, std::hypot(cluster.spread, servers ? kServerError : kExchangeError));
+}
+
+/// A probe is a median of many steps: of what they vary by, a third is left.
+double computing_error(const Workload& workload, const HostProfile& host) {
+  const double jitter = workload.replayed ? 0 : std::max(host.jitter, workload.compute.jitter);
+  return std::min(0.3, std::hypot(kComputingError, jitter / 3));
+}
+
+Shifted shifted(const Workload& workload, const ClusterProfile& cluster, const Candidate& candidate,
+                double better) {
   Shifted result{workload, cluster};
-  const double spread = 1 + better * cluster.spread;
+  result.workload.replayed = false;  // speeds count
+  result.workload.compute.jitter = workload.replayed ? 0 : workload.compute.jitter;
+  const double spread = 1 + better * exchange_error(cluster, candidate);
   for (HostProfile& host : result.cluster.hosts) {
     host.bandwidth *= spread;
     host.latency /= spread;
-    host.speed *= 1 + better * std::max({0.01, host.jitter, workload.compute.jitter});
+    const double speed = workload.replayed ? 1 : host.speed;
+    host.speed = speed * (1 + better * computing_error(workload, host));
+    if (workload.replayed) host.cores = host.jitter = 0;
   }
   result.cluster.all_at_once *= spread;
   return result;
@@ -40,17 +64,17 @@ double without(const Workload& workload, ClusterProfile cluster, const Candidate
 
 ErrorBar error_bar(const Workload& workload, const ClusterProfile& cluster,
                    const Candidate& candidate) {
-  const Shifted better = shifted(workload, cluster, 1);
-  const Shifted worse = shifted(workload, cluster, -1);
+  const Shifted better = shifted(workload, cluster, candidate, 1);
+  const Shifted worse = shifted(workload, cluster, candidate, -1);
   return {simulate(better.workload, better.cluster, candidate).seconds,
           simulate(worse.workload, worse.cluster, candidate).seconds};
 }
 
 ErrorBar plain_error_bar(const Workload& workload, const ClusterProfile& cluster,
-                         const StepCost& step) {
+                         const Candidate& candidate, const StepCost& step) {
   const double computing = std::min(step.computing, step.seconds);
-  const double off = computing * std::max(0.01, workload.compute.jitter) +
-                     (step.seconds - computing) * cluster.spread;
+  const double off = computing * computing_error(workload, cluster.hosts[0]) +
+                     (step.seconds - computing) * exchange_error(cluster, candidate);
   return {step.seconds - off, step.seconds + off};
 }
 

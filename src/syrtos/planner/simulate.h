@@ -32,7 +32,7 @@ struct Candidate {
 
 /// Samples that one worker takes in a step: the largest share.
 int64_t worker_batch(const Workload& workload, const Candidate& candidate);
-/// Samples that all take in a step.
+/// Samples that count in a step: gradients of workers that are left out do not.
 int64_t step_samples(const Workload& workload, const Candidate& candidate);
 int64_t steps_per_epoch(const Workload& workload, const Candidate& candidate);
 

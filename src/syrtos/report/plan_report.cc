@@ -17,11 +17,6 @@ using planner::Workload;
 
 namespace {
 
-std::string command_of(const Prediction& prediction, const std::string& command) {
-  const std::string options = options_of(prediction.candidate);
-  return options.empty() ? command : command + " " + options;
-}
-
 /// "1:20 min (1:15 to 1:31 min)", as seconds where that is shorter.
 std::string epoch_text(const Prediction& prediction) {
   std::string text = format_duration(prediction.epoch_s);
@@ -33,43 +28,67 @@ std::string epoch_text(const Prediction& prediction) {
   return text;
 }
 
-std::string verdict(const Plan& plan, const std::string& command) {
+/// "5.2 times as fast as one host (4.8 to 5.6)".
+std::string speed_text(const Prediction& prediction) {
+  std::string text = fmt::format("{:.2f} times as fast as one host", prediction.speed_up);
+  if (prediction.high_s > prediction.low_s) {
+    text += fmt::format(" ({:.2f} to {:.2f})", prediction.slowest_speed_up(),
+                        prediction.fastest_speed_up());
+  }
+  return text;
+}
+
+std::string way_text(const Prediction& prediction) {
+  return fmt::format("{} workers, {}", prediction.candidate.workers, way_of(prediction.candidate));
+}
+
+/// What is recommended, and why nothing else.
+std::string recommendation(const Plan& plan, const PlanCommands& commands) {
   const Prediction& best = plan.best();
   std::string text;
-  if (best.candidate.workers == 1) {
-    const bool tried = plan.simulated > 0;
-    double other = 0;
-    for (const Prediction& prediction : plan.ranked) {
-      if (prediction.candidate.workers > 1) other = std::max(other, prediction.speed_up);
-    }
-    text +=
-        plan.goal == planner::Goal::time
-            ? fmt::format(
-                  "Do not distribute this: one host is fastest{}.\n",
-                  tried ? fmt::format(" (the best other way: {:.2f} times its speed)", other) : "")
-            : fmt::format("Train on one host: that is best for --goal {}.\n", to_string(plan.goal));
-    text += fmt::format("  {}\n", command_of(best, command));
+  if (best.candidate.workers > 1) {
+    text = fmt::format("Distribute over {} workers: {}, {}.\n", best.candidate.workers,
+                       speed_text(best), effect_of(best.candidate));
+    text += fmt::format("  {}\n", commands.command_for(best));
     return text;
   }
-  text += fmt::format("Distribute over {} workers: {:.1f} times as fast as one host ({}).\n",
-                      best.candidate.workers, best.speed_up, effect_of(best.candidate));
-  text += fmt::format("  {}\n", command_of(best, command));
-  const Prediction& same = plan.best_same_result();
-  if (!best.candidate.same_result_as_alone()) {
-    text += same.candidate.workers == 1
-                ? "With the same result as training alone nothing is faster than one host.\n"
-                : fmt::format(
-                      "With the same result as training alone: {} workers, {:.1f} times as fast.\n"
-                      "  {}\n",
-                      same.candidate.workers, same.speed_up, command_of(same, command));
+  const Prediction* other = plan.best_distributed();
+  if (plan.goal == planner::Goal::cost || plan.goal == planner::Goal::efficiency) {
+    text = fmt::format("Train on one host: that is best for --goal {}.\n", to_string(plan.goal));
+  } else if (other == nullptr) {
+    text = "Do not distribute this: no other way was tried.\n";
+  } else {
+    const char* same = plan.goal == planner::Goal::result ? " with the same result" : "";
+    text = fmt::format("Do not distribute this: the best other way{} is {}{}.\n  ({})\n", same,
+                       speed_text(*other), other->speed_up > 1 ? ", which is no certain gain" : "",
+                       way_text(*other));
   }
-  text += plan.gain_ends_at == plan.fastest.back().candidate.workers
-              ? fmt::format("Up to {} workers, all that were tried, each more makes it faster.\n",
-                            plan.gain_ends_at)
-              : fmt::format(
-                    "The gain ends at {} worker{}: more make an epoch less than 5 % "
-                    "shorter.\n",
-                    plan.gain_ends_at, plan.gain_ends_at == 1 ? "" : "s");
+  text += fmt::format("  {}\n", commands.command_for(best));
+  return text;
+}
+
+std::string verdict(const Plan& plan, const Workload& workload, const PlanCommands& commands) {
+  std::string text = recommendation(plan, commands);
+  const std::vector<const Prediction*> faster = plan.goal == planner::Goal::result
+                                                    ? plan.faster_with_another_result()
+                                                    : std::vector<const Prediction*>();
+  if (!faster.empty()) text += "Faster, if another result will do:\n";
+  for (const Prediction* way : faster) {
+    text += fmt::format("  {:.2f} times: {} ({})\n    {}\n", way->speed_up, way_text(*way),
+                        risk_of(workload, way->candidate), commands.command_for(*way));
+  }
+  const bool types_hosts = plan.best().candidate.workers > 1 || !faster.empty();
+  if (types_hosts && !commands.note.empty()) text += fmt::format("  ({})\n", commands.note);
+  if (plan.best().candidate.workers > 1) {
+    text += plan.gain_ends_at == plan.fastest.back().candidate.workers
+                ? fmt::format("Up to {} workers, all that were tried, each more makes it faster.\n",
+                              plan.gain_ends_at)
+                : fmt::format(
+                      "The gain ends at {} workers: more make an epoch less than 5 % "
+                      "shorter.\n",
+                      plan.gain_ends_at);
+  }
+  for (const std::string& note : plan.notes) text += fmt::format("Note: {}.\n", note);
   return text;
 }
 
@@ -87,7 +106,7 @@ std::string table(const std::vector<const Prediction*>& rows) {
   return text;
 }
 
-json to_json(const Prediction& p, const std::string& command) {
+json to_json(const Prediction& p, const Workload& workload, const PlanCommands& commands) {
   return {{"workers", p.candidate.workers},
           {"servers", p.candidate.servers()},
           {"exchange", to_string(p.candidate.options.exchange)},
@@ -107,7 +126,9 @@ json to_json(const Prediction& p, const std::string& command) {
           {"memory", p.memory},
           {"result", effect_of(p.candidate)},
           {"reason", p.reason},
-          {"command", command_of(p, command)}};
+          {"keeps_result", p.keeps_result},
+          {"risk", risk_of(workload, p.candidate)},
+          {"command", commands.command_for(p)}};
 }
 
 }  // namespace
@@ -128,7 +149,7 @@ std::string cluster_text(const ClusterProfile& cluster) {
 }
 
 std::string plan_text(const Plan& plan, const Workload& workload, const ClusterProfile& cluster,
-                      const std::string& command, size_t top) {
+                      const PlanCommands& commands, size_t top) {
   std::string text = fmt::format(
       "{}: {} of gradients, batch {}, {} samples an epoch; {}\n", workload.compute.network,
       format_bytes(4.0 * static_cast<double>(workload.compute.elements())), workload.batch,
@@ -140,7 +161,7 @@ std::string plan_text(const Plan& plan, const Workload& workload, const ClusterP
   std::vector<const Prediction*> rows = plan.best_of_each_kind();
   if (top > 0) rows.clear();
   for (size_t i = 0; i < top && i < plan.ranked.size(); ++i) rows.push_back(&plan.ranked[i]);
-  text += verdict(plan, command) + "\n" + table(rows);
+  text += verdict(plan, workload, commands) + "\n" + table(rows);
   text += fmt::format(
       "{}{} ways considered, {} simulated{}\n",
       top > 0 ? "" : "The best of each kind; --top 20 shows the ranking: ", plan.considered,
@@ -160,13 +181,15 @@ std::string plan_text(const Plan& plan, const Workload& workload, const ClusterP
 }
 
 json plan_json(const Plan& plan, const Workload& workload, const ClusterProfile& cluster,
-               const std::string& command) {
+               const PlanCommands& commands) {
   json ranked = json::array();
-  for (const Prediction& prediction : plan.ranked) ranked.push_back(to_json(prediction, command));
+  for (const Prediction& prediction : plan.ranked)
+    ranked.push_back(to_json(prediction, workload, commands));
   json what_ifs = json::array();
   for (const planner::WhatIf& what_if : plan.what_ifs) {
-    what_ifs.push_back(
-        {{"what", what_if.what}, {"gain", what_if.gain}, {"best", to_json(what_if.best, command)}});
+    what_ifs.push_back({{"what", what_if.what},
+                        {"gain", what_if.gain},
+                        {"best", to_json(what_if.best, workload, commands)}});
   }
   return {{"network", workload.compute.network},
           {"parameters", workload.compute.elements()},
@@ -176,8 +199,10 @@ json plan_json(const Plan& plan, const Workload& workload, const ClusterProfile&
           {"goal", to_string(plan.goal)},
           {"distribute", plan.best().candidate.workers > 1},
           {"gain_ends_at", plan.gain_ends_at},
-          {"alone", to_json(plan.alone, command)},
-          {"best_same_result", to_json(plan.best_same_result(), command)},
+          {"alone", to_json(plan.alone, workload, commands)},
+          {"best", to_json(plan.best(), workload, commands)},
+          {"notes", plan.notes},
+          {"needs", commands.note},
           {"considered", plan.considered},
           {"simulated", plan.simulated},
           {"too_large", plan.too_large},

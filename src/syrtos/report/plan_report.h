@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -8,15 +9,21 @@
 
 namespace syrtos::report {
 
+/// What has to be typed to train in a planned way.
+struct PlanCommands {
+  std::function<std::string(const planner::Prediction& way)> command_for;
+  std::string note = {};  ///< What has to be done before; empty: nothing.
+};
+
 /// A plan for people: the verdict, the best way of each kind or, with `top`, so many of the best,
-/// what would help. `command` is what its options are added to: "syrtos train job.toml".
+/// what would help.
 std::string plan_text(const planner::Plan& plan, const planner::Workload& workload,
-                      const planner::ClusterProfile& cluster, const std::string& command,
+                      const planner::ClusterProfile& cluster, const PlanCommands& commands,
                       size_t top);
 
 /// The same for programs. Times in seconds.
 nlohmann::json plan_json(const planner::Plan& plan, const planner::Workload& workload,
-                         const planner::ClusterProfile& cluster, const std::string& command);
+                         const planner::ClusterProfile& cluster, const PlanCommands& commands);
 
 /// Speed-up over the number of workers: the best few ways with their error bars, the bound that no
 /// way passes, and the closed formula of the best one.

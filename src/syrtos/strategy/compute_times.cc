@@ -1,5 +1,7 @@
 #include "syrtos/strategy/compute_times.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -160,6 +162,30 @@ Pass ComputeTimes::pass_of(int64_t batch) const {
   size_t upper = 1;
   while (upper + 1 < passes.size() && passes[upper].batch < batch) ++upper;
   return on_line(passes[upper - 1], passes[upper], batch);
+}
+
+std::string doubt_of(const ComputeTimes& times) {
+  constexpr double kSteady = 0.2;
+  constexpr double kCheaper = 0.8;  // a sample of a smaller batch may be, by caches
+  for (const Pass& large : times.passes) {
+    for (const Pass& small : times.passes) {
+      if (small.batch >= large.batch) continue;
+      const double each = small.seconds / static_cast<double>(small.batch);
+      const double each_of_large = large.seconds / static_cast<double>(large.batch);
+      if (each >= kCheaper * each_of_large) continue;
+      return fmt::format(
+          "The measured computing times do not fit together: {:.3g} ms for a batch of {}, but "
+          "{:.3g} ms "
+          "for {}; other programs may have run meanwhile: measure again on an idle machine",
+          large.seconds * 1e3, large.batch, small.seconds * 1e3, small.batch);
+    }
+  }
+  if (times.jitter <= kSteady) return "";
+  return fmt::format(
+      "Computing was measured on a busy machine: steps varied by {:.0f} %; measure again on an "
+      "idle "
+      "one for narrower error bars",
+      100 * times.jitter);
 }
 
 ComputeTimes read_compute_times(const std::filesystem::path& file) {

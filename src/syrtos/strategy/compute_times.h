@@ -43,6 +43,11 @@ struct ComputeTimes {
 ComputeTimes read_compute_times(const std::filesystem::path& file);
 void write_compute_times(const std::filesystem::path& file, const ComputeTimes& times);
 
+/// Why these times cannot all be right, in words; empty: they can. A machine that did other work
+/// while it was measured shows itself by steps that vary much, or by a batch that takes longer for
+/// each of its samples than a smaller one.
+std::string doubt_of(const ComputeTimes& times);
+
 /// Tensors as they lie in the arenas.
 std::vector<optim::Segment> segments_of(const ComputeTimes& times);
 

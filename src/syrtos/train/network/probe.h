@@ -55,7 +55,8 @@ struct ProbeResult {
 ProbeResult probe_compute(const nn::Network& network, const ProbeOptions& options,
                           const std::function<bool()>& should_stop = {});
 
-/// The times of a network with each of these batch sizes, `options.seconds` each.
+/// The times of a network with each of these batch sizes, `options.seconds` each; up to three times
+/// where other work on the machine disturbs it (see strategy::doubt_of).
 strategy::ComputeTimes probe_times(const nn::Network& network, ProbeOptions options,
                                    std::vector<int64_t> batches,
                                    const std::function<bool()>& should_stop);
