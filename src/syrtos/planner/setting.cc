@@ -112,7 +112,10 @@ world::SimOptions sim_options(const Setting& setting) {
   options.backplane = cluster.all_at_once;
   options.host_of_rank = placement(cluster, ranks);
   const int hosts = options.host_of_rank.back() + 1;
-  if (hosts > 1) {
+  // Streams that no longer end together make large simulations many times slower.
+  constexpr double kMostEffort = 100e3;
+  const bool small = effort_of(setting.workload, cluster, setting.candidate) <= kMostEffort;
+  if (hosts > 1 && small) {
     options.uneven_sharing = cluster.uneven_sharing >= 0
                                  ? cluster.uneven_sharing
                                  : unevenness(link_of(cluster, ranks).bytes_per_s);
