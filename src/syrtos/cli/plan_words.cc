@@ -81,7 +81,9 @@ std::string PlanWords::hosts_for(const planner::Prediction& way) const {
 std::string PlanWords::command_for(const planner::Prediction& way) const {
   std::vector<std::string> words = {"syrtos", "train"};
   if (!job_.job_file.empty()) words.push_back(job_.job_file);
+  const std::vector<std::string> options = options_for(read_job(job_), way);
   for (const auto& [field, text] : job_.fields) {
+    if (std::find(options.begin(), options.end(), field->option) != options.end()) continue;
     words.insert(words.end(), {std::string(field->option), text});
   }
   if (plan_.replayed && !plan_.compute.empty()) {
@@ -90,7 +92,7 @@ std::string PlanWords::command_for(const planner::Prediction& way) const {
   if (const std::string hosts = hosts_for(way); !hosts.empty()) {
     words.insert(words.end(), {"--hosts", hosts});
   }
-  for (std::string& word : options_for(read_job(job_), way)) words.push_back(std::move(word));
+  words.insert(words.end(), options.begin(), options.end());
   std::string command;
   for (const std::string& word : words) {
     command += fmt::format("{}{}", command.empty() ? "" : " ", shell_word(word));
