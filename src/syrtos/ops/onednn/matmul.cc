@@ -1,7 +1,7 @@
 #include "syrtos/ops/matmul.h"
 
 #include "syrtos/ops/native/amx/dense.h"
-#include "syrtos/ops/native/dense_wgrad.h"
+#include "syrtos/ops/native/dense.h"
 #include "syrtos/ops/onednn/makers.h"
 #include "syrtos/ops/onednn/native_kernel.h"
 
@@ -19,19 +19,42 @@ void use(KernelPlan& plan, size_t scratch_bytes, Function function,
   plan.kernel = std::make_unique<FunctionKernel<Function>>(std::move(function), name);
 }
 
-/// Our kernel for the gradient of weights in f32, where it is faster.
-bool plan_f32_gradient(const MatMul& op, const KernelRequest& request, KernelPlan& plan) {
-  const bool f32 = request.inputs[0].dtype == DType::f32 && request.inputs[1].dtype == DType::f32;
-  if (!f32 || !op.transpose_a || op.transpose_b || op.bias || op.relu) return false;
-  const native::DenseWgrad problem{request.inputs[0].shape[0], request.inputs[1].shape[1],
-                                   request.inputs[0].shape[1]};
-  if (!native::dense_wgrad_should_use(problem)) return false;
-  use(
-      plan, native::dense_wgrad_scratch_bytes(problem),
-      [=](const Operands& x, const Step& /*step*/) {
-        native::dense_wgrad(problem, x.in<float>(1), x.in<float>(0), x.out<float>(0), x.scratch);
-      },
-      "native:dense");
+/// Our kernels for the three products of a large dense layer in f32.
+bool plan_f32(const MatMul& op, const KernelRequest& request, KernelPlan& plan) {
+  if (request.inputs[0].dtype != DType::f32 || request.inputs[1].dtype != DType::f32) return false;
+  const bool forward = !op.transpose_a && op.transpose_b;
+  if (!forward && (op.transpose_b || op.bias || op.relu)) return false;
+  const Shape& a = request.inputs[0].shape;
+  const Shape& b = request.inputs[1].shape;
+  const native::Dense problem{a[0], b[1], forward ? b[0] : a[1]};
+  if (!native::dense_should_use(problem)) return false;
+  if (forward) {
+    const bool bias = op.bias;
+    const bool relu = op.relu;
+    use(
+        plan, native::dense_forward_scratch_bytes(problem),
+        [=](const Operands& x, const Step& /*step*/) {
+          native::dense_forward(problem, x.in<float>(0), x.in<float>(1),
+                                bias ? x.in<float>(2) : nullptr, relu, x.out<float>(0), x.scratch);
+        },
+        "native:dense");
+  } else if (op.transpose_a) {
+    use(
+        plan, native::dense_backward_weights_scratch_bytes(problem),
+        [=](const Operands& x, const Step& /*step*/) {
+          native::dense_backward_weights(problem, x.in<float>(1), x.in<float>(0), x.out<float>(0),
+                                         x.scratch);
+        },
+        "native:dense");
+  } else {
+    use(
+        plan, native::dense_backward_data_scratch_bytes(problem),
+        [=](const Operands& x, const Step& /*step*/) {
+          native::dense_backward_data(problem, x.in<float>(0), x.in<float>(1), x.out<float>(0),
+                                      x.scratch);
+        },
+        "native:dense");
+  }
   return true;
 }
 
@@ -86,7 +109,7 @@ KernelPlan make_matmul(const std::shared_ptr<Engine>& engine, const KernelReques
   KernelPlan plan;
   plan.input_layouts.assign(request.inputs.size(), Layout::plain());
   plan.output_layouts = {Layout::plain()};
-  if (plan_amx(op, request, plan) || plan_f32_gradient(op, request, plan)) return plan;
+  if (plan_amx(op, request, plan) || plan_f32(op, request, plan)) return plan;
   const TensorType& dst = request.outputs[0];
   const int64_t rows = dst.shape[0];
   const int64_t columns = dst.shape[1];

@@ -50,7 +50,10 @@ Diagnosis examine(const CpuInfo& cpu, const std::filesystem::path& cache_home) {
     result.findings.push_back({false, fmt::format("no AVX-512 (best: {})", to_string(result.isa)),
                                "everything works, but slower"});
   } else {
-    result.findings.push_back({true, fmt::format("kernels for {}", to_string(result.isa)), ""});
+    result.findings.push_back(
+        {true,
+         fmt::format("kernels for {}{}", to_string(result.isa), cpu.has_amx_bf16 ? " and AMX" : ""),
+         ""});
   }
   if (cpu.has_hidden_amx && cpu.has_amx_bf16) {
     result.findings.push_back(
