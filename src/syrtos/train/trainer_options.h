@@ -17,7 +17,7 @@ struct Beginning {
 
 /// What a trainer is given beside the job: nothing of it changes what is trained.
 struct TrainerOptions {
-  double planned_step_s = 0;                   ///< What a plan says of a step; 0: there was none.
+  double planned_step_s = 0;  ///< What a plan says of a step; 0: there was none.
   Beginning beginning = {};
   std::optional<Machine> machine = {};         ///< What this host can do at best, if it is known.
   std::shared_ptr<ops::Backend> backend = {};  ///< Makes the kernels; none: the CPU's.

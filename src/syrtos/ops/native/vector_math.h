@@ -1,7 +1,7 @@
 #pragma once
 
-// Exponential and related functions of vectors, for .isa.cc files only. Errors are about one unit in the last
-// place of a float where fused multiply-add exists and two where it does not.
+// Exponential and related functions of vectors, for .isa.cc files only. Errors are about one unit
+// in the last place of a float where fused multiply-add exists and two where it does not.
 
 #include "syrtos/ops/native/element.h"
 
@@ -53,8 +53,8 @@ inline Vec vec_tanh(Vec x) {
   return reinterpret_cast<Vec>(reinterpret_cast<IntVec>(result) | sign);
 }
 
-/// The natural logarithm; -inf for 0, NaN below. Subnormal numbers count as the smallest normal one.
-/// x = 2^k m with m from sqrt(1/2) to sqrt(2), and a polynomial for log(m).
+/// The natural logarithm; -inf for 0, NaN below. Subnormal numbers count as the smallest normal
+/// one. x = 2^k m with m from sqrt(1/2) to sqrt(2), and a polynomial for log(m).
 inline Vec vec_log(Vec x) {
   constexpr float kSmallest = 1.17549435e-38f;
   const Vec normal = x < kSmallest ? broadcast(kSmallest) : x;
