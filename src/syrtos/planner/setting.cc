@@ -59,7 +59,9 @@ int64_t worker_batch(const Workload& workload, const Candidate& candidate) {
 
 int64_t step_samples(const Workload& workload, const Candidate& candidate) {
   const strategy::Sync& sync = candidate.options.sync;
-  return sync.step_samples(workload.batch, candidate.workers - sync.left_out());
+  // Bounds are drawn from one worker on, who cannot be left out.
+  return sync.step_samples(workload.batch,
+                           std::max<int64_t>(1, candidate.workers - sync.left_out()));
 }
 
 int64_t steps_per_epoch(const Workload& workload, const Candidate& candidate) {
