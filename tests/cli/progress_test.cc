@@ -9,7 +9,7 @@
 namespace syrtos::cli {
 namespace {
 
-TEST(Bar, is_as_wide_as_asked_and_filled_in_proportion) {
+TEST(Bar, IsAsWideAsAskedAndFilledInProportion) {
   EXPECT_EQ(bar(0, 4), "    ");
   EXPECT_EQ(bar(1, 4), "████");
   EXPECT_EQ(bar(0.5, 4), "██  ");

@@ -10,7 +10,7 @@
 namespace syrtos::optim {
 namespace {
 
-TEST(Clip, norm_is_the_root_of_the_sum_of_squares) {
+TEST(Clip, NormIsTheRootOfTheSumOfSquares) {
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
   for (const size_t n : {size_t{0}, size_t{1}, size_t{31}, size_t{65536}, size_t{200003}}) {
@@ -25,7 +25,7 @@ TEST(Clip, norm_is_the_root_of_the_sum_of_squares) {
   }
 }
 
-TEST(Clip, norm_does_not_depend_on_the_number_of_threads) {
+TEST(Clip, NormDoesNotDependOnTheNumberOfThreads) {
   std::vector<float> values(1000003);
   for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<float>(i));
   GlobalNorm norm(values.size());
@@ -36,7 +36,7 @@ TEST(Clip, norm_does_not_depend_on_the_number_of_threads) {
   EXPECT_EQ(with(1), with(2));
 }
 
-TEST(Clip, scales_down_to_the_limit_and_never_up) {
+TEST(Clip, ScalesDownToTheLimitAndNeverUp) {
   EXPECT_DOUBLE_EQ(clip_scale(10, 5), 0.5);
   EXPECT_DOUBLE_EQ(clip_scale(4, 5), 1);
   EXPECT_DOUBLE_EQ(clip_scale(0, 5), 1);

@@ -5,7 +5,7 @@
 namespace syrtos::optim {
 namespace {
 
-TEST(EarlyStopping, stops_after_so_many_epochs_without_improvement) {
+TEST(EarlyStopping, StopsAfterSoManyEpochsWithoutImprovement) {
   EarlyStopping watch(EarlyStopping::Mode::highest, 2, 0);
   EXPECT_TRUE(watch.update(0.5));
   EXPECT_TRUE(watch.update(0.6));
@@ -16,7 +16,7 @@ TEST(EarlyStopping, stops_after_so_many_epochs_without_improvement) {
   EXPECT_DOUBLE_EQ(watch.best(), 0.6);
 }
 
-TEST(EarlyStopping, an_improvement_must_exceed_the_least_change) {
+TEST(EarlyStopping, AnImprovementMustExceedTheLeastChange) {
   EarlyStopping watch(EarlyStopping::Mode::lowest, 1, 0.1);
   EXPECT_TRUE(watch.update(1.0));
   EXPECT_FALSE(watch.update(0.95));
@@ -25,7 +25,7 @@ TEST(EarlyStopping, an_improvement_must_exceed_the_least_change) {
   EXPECT_FALSE(watch.should_stop());
 }
 
-TEST(EarlyStopping, nan_is_never_the_best) {
+TEST(EarlyStopping, NanIsNeverTheBest) {
   EarlyStopping watch(EarlyStopping::Mode::lowest, 3, 0);
   EXPECT_FALSE(watch.update(std::nan("")));
   EXPECT_TRUE(watch.update(5));
@@ -33,14 +33,14 @@ TEST(EarlyStopping, nan_is_never_the_best) {
   EXPECT_DOUBLE_EQ(watch.best(), 5);
 }
 
-TEST(EarlyStopping, without_patience_it_only_knows_the_best) {
+TEST(EarlyStopping, WithoutPatienceItOnlyKnowsTheBest) {
   EarlyStopping watch(EarlyStopping::Mode::lowest, 0, 0);
   watch.update(1);
   for (int epoch = 0; epoch < 100; ++epoch) watch.update(2);
   EXPECT_FALSE(watch.should_stop());
 }
 
-TEST(EarlyStopping, goes_on_from_where_it_was) {
+TEST(EarlyStopping, GoesOnFromWhereItWas) {
   EarlyStopping watch(EarlyStopping::Mode::highest, 3, 0);
   watch.restore(0.9, 2);
   EXPECT_FALSE(watch.update(0.8));

@@ -19,7 +19,7 @@ std::vector<float> wave(size_t n, double phase) {
   return values;
 }
 
-TEST(Lookahead, moves_slow_weights_towards_fast_ones_and_lets_these_start_there) {
+TEST(Lookahead, MovesSlowWeightsTowardsFastOnesAndLetsTheseStartThere) {
   constexpr size_t kCount = 3001;
   Lookahead lookahead({}, kCount);
   const std::vector<float> first = wave(kCount, 0);
@@ -36,7 +36,7 @@ TEST(Lookahead, moves_slow_weights_towards_fast_ones_and_lets_these_start_there)
   }
 }
 
-TEST(Lookahead, ends_with_the_slow_weights_and_leaves_equal_ones_alone) {
+TEST(Lookahead, EndsWithTheSlowWeightsAndLeavesEqualOnesAlone) {
   constexpr size_t kCount = 100;
   Lookahead lookahead({}, kCount);
   const std::vector<float> first = wave(kCount, 0);
@@ -48,7 +48,7 @@ TEST(Lookahead, ends_with_the_slow_weights_and_leaves_equal_ones_alone) {
   EXPECT_EQ(fast, first);
 }
 
-TEST(Lookahead, meets_every_few_steps_with_a_decay_that_grows_with_the_cube_of_the_run) {
+TEST(Lookahead, MeetsEveryFewStepsWithADecayThatGrowsWithTheCubeOfTheRun) {
   const Lookahead lookahead({.every = 5, .decay = 0.95}, 1);
   EXPECT_FALSE(lookahead.due(0));
   EXPECT_FALSE(lookahead.due(4));
@@ -59,7 +59,7 @@ TEST(Lookahead, meets_every_few_steps_with_a_decay_that_grows_with_the_cube_of_t
   EXPECT_EQ(lookahead.decay(0, 100), 0);
 }
 
-TEST(Lookahead, gives_the_same_bits_for_any_number_of_threads) {
+TEST(Lookahead, GivesTheSameBitsForAnyNumberOfThreads) {
   constexpr size_t kCount = 200003;
   std::vector<std::vector<float>> results;
   for (const int threads : {1, 2, 3}) {
@@ -74,7 +74,7 @@ TEST(Lookahead, gives_the_same_bits_for_any_number_of_threads) {
   EXPECT_EQ(results[0], results[2]);
 }
 
-TEST(Lookahead, refuses_options_outside_of_their_range) {
+TEST(Lookahead, RefusesOptionsOutsideOfTheirRange) {
   EXPECT_THROW(Lookahead({.every = 0}, 1), RequestError);
   EXPECT_THROW(Lookahead({.decay = 1.5}, 1), RequestError);
 }

@@ -81,7 +81,7 @@ class EveryMethod : public testing::TestWithParam<Method> {};
 INSTANTIATE_TEST_SUITE_P(Optimizer, EveryMethod, testing::ValuesIn(all_methods()),
                          [](const auto& info) { return std::string(to_string(info.param)); });
 
-TEST_P(EveryMethod, follows_the_naive_double_version_over_many_steps) {
+TEST_P(EveryMethod, FollowsTheNaiveDoubleVersionOverManySteps) {
   constexpr size_t kCount = 1000;
   constexpr size_t kSplit = 437;
   OptimizerOptions options{.method = GetParam()};
@@ -139,7 +139,7 @@ TEST_P(EveryMethod, UpdatesAPartAsItWouldWithinTheWhole) {
   EXPECT_EQ(w, expected);
 }
 
-TEST_P(EveryMethod, scales_rate_and_decay_by_the_factors_of_a_segment) {
+TEST_P(EveryMethod, ScalesRateAndDecayByTheFactorsOfASegment) {
   constexpr size_t kCount = 64;
   const OptimizerOptions options{.method = GetParam()};
   Optimizer optimizer(options, 2 * kCount);
@@ -169,7 +169,7 @@ TEST_P(EveryMethod, scales_rate_and_decay_by_the_factors_of_a_segment) {
   }
 }
 
-TEST_P(EveryMethod, keeps_padding_at_zero_and_what_no_segment_covers_as_it_was) {
+TEST_P(EveryMethod, KeepsPaddingAtZeroAndWhatNoSegmentCoversAsItWas) {
   constexpr size_t kCount = 100;
   Optimizer optimizer({.method = GetParam()}, kCount);
   std::vector<float> w(kCount), g(kCount);
@@ -190,7 +190,7 @@ TEST_P(EveryMethod, keeps_padding_at_zero_and_what_no_segment_covers_as_it_was) 
   for (size_t i = 60; i < kCount; ++i) EXPECT_EQ(w[i], 7);
 }
 
-TEST_P(EveryMethod, gives_the_same_bits_for_any_number_of_threads) {
+TEST_P(EveryMethod, GivesTheSameBitsForAnyNumberOfThreads) {
   constexpr size_t kCount = 300007;
   std::vector<std::vector<float>> results;
   std::vector<std::vector<BFloat16>> copies;
@@ -242,7 +242,7 @@ INSTANTIATE_TEST_SUITE_P(Optimizer, AfterFourSteps,
                            return std::string(to_string(info.param.method));
                          });
 
-TEST_P(AfterFourSteps, is_where_pytorch_is) {
+TEST_P(AfterFourSteps, IsWherePytorchIs) {
   Optimizer optimizer({.method = GetParam().method}, 1);
   std::vector<float> w = {1};
   const std::vector<float> gradients = {0.5F, -0.25F, 1, 0.125F};
@@ -256,7 +256,7 @@ TEST_P(AfterFourSteps, is_where_pytorch_is) {
   EXPECT_NEAR(w[0], GetParam().expected, 2e-6);
 }
 
-TEST(Optimizer, merges_neighbours_that_are_treated_alike) {
+TEST(Optimizer, MergesNeighboursThatAreTreatedAlike) {
   const std::vector<Segment> segments = {
       {30, 10, false}, {0, 10, true}, {10, 20, true}, {50, 5, false}, {40, 8, false}};
   const std::vector<Segment> result = merged(segments);
@@ -267,12 +267,12 @@ TEST(Optimizer, merges_neighbours_that_are_treated_alike) {
   EXPECT_EQ(result[2].offset, 50U);
 }
 
-TEST(Optimizer, keeps_neighbours_of_other_factors_apart) {
+TEST(Optimizer, KeepsNeighboursOfOtherFactorsApart) {
   const std::vector<Segment> segments = {{0, 10, 1, 1}, {10, 10, 1, 64}, {20, 10, 0.5F, 64}};
   EXPECT_EQ(merged(segments).size(), 3U);
 }
 
-TEST(Optimizer, refuses_an_unknown_name_and_names_the_closest) {
+TEST(Optimizer, RefusesAnUnknownNameAndNamesTheClosest) {
   try {
     parse_method("adaam");
     FAIL();
@@ -281,7 +281,7 @@ TEST(Optimizer, refuses_an_unknown_name_and_names_the_closest) {
   }
 }
 
-TEST(Optimizer, refuses_options_outside_of_their_range) {
+TEST(Optimizer, RefusesOptionsOutsideOfTheirRange) {
   EXPECT_THROW(Optimizer({.method = Method::momentum, .momentum = 1.5}, 1), RequestError);
   EXPECT_THROW(Optimizer({.method = Method::adam, .beta2 = 1.0}, 1), RequestError);
   EXPECT_THROW(Optimizer({.method = Method::adam, .epsilon = -1}, 1), RequestError);

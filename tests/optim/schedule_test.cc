@@ -7,12 +7,12 @@
 namespace syrtos::optim {
 namespace {
 
-TEST(Schedule, constant_stays) {
+TEST(Schedule, ConstantStays) {
   const Schedule schedule{.rate = 0.3, .total_steps = 10};
   for (const int64_t step : {0, 5, 9, 100}) EXPECT_DOUBLE_EQ(learning_rate(schedule, step), 0.3);
 }
 
-TEST(Schedule, step_multiplies_by_the_factor_every_so_many_steps) {
+TEST(Schedule, StepMultipliesByTheFactorEverySoManySteps) {
   const Schedule schedule{
       .kind = ScheduleKind::step, .rate = 1, .total_steps = 30, .every = 10, .factor = 0.1};
   EXPECT_DOUBLE_EQ(learning_rate(schedule, 9), 1);
@@ -20,7 +20,7 @@ TEST(Schedule, step_multiplies_by_the_factor_every_so_many_steps) {
   EXPECT_NEAR(learning_rate(schedule, 29), 0.01, 1e-12);
 }
 
-TEST(Schedule, cosine_starts_at_the_rate_and_ends_at_the_floor) {
+TEST(Schedule, CosineStartsAtTheRateAndEndsAtTheFloor) {
   const Schedule schedule{
       .kind = ScheduleKind::cosine, .rate = 2, .total_steps = 101, .floor = 0.1};
   EXPECT_DOUBLE_EQ(learning_rate(schedule, 0), 2);
@@ -29,7 +29,7 @@ TEST(Schedule, cosine_starts_at_the_rate_and_ends_at_the_floor) {
   EXPECT_NEAR(learning_rate(schedule, 500), 0.2, 1e-12);
 }
 
-TEST(Schedule, triangular_goes_up_and_down_again_and_again) {
+TEST(Schedule, TriangularGoesUpAndDownAgainAndAgain) {
   const Schedule schedule{
       .kind = ScheduleKind::triangular, .rate = 1, .total_steps = 100, .every = 20, .floor = 0.2};
   EXPECT_NEAR(learning_rate(schedule, 0), 0.2, 1e-12);
@@ -39,7 +39,7 @@ TEST(Schedule, triangular_goes_up_and_down_again_and_again) {
   EXPECT_NEAR(learning_rate(schedule, 30), 1, 1e-12);
 }
 
-TEST(Schedule, triangle_goes_straight_up_to_its_peak_and_down_to_its_end) {
+TEST(Schedule, TriangleGoesStraightUpToItsPeakAndDownToItsEnd) {
   const Schedule schedule{.kind = ScheduleKind::triangle,
                           .rate = 2,
                           .total_steps = 101,
@@ -54,7 +54,7 @@ TEST(Schedule, triangle_goes_straight_up_to_its_peak_and_down_to_its_end) {
   EXPECT_NEAR(learning_rate(schedule, 200), 0.1, 1e-12);
 }
 
-TEST(Schedule, one_cycle_peaks_where_asked) {
+TEST(Schedule, OneCyclePeaksWhereAsked) {
   const Schedule schedule{
       .kind = ScheduleKind::one_cycle, .rate = 1, .total_steps = 101, .peak = 0.3};
   EXPECT_NEAR(learning_rate(schedule, 0), 0.04, 1e-12);
@@ -64,7 +64,7 @@ TEST(Schedule, one_cycle_peaks_where_asked) {
   EXPECT_LT(learning_rate(schedule, 31), 1);
 }
 
-TEST(Schedule, warm_up_is_linear_and_the_rest_follows_it) {
+TEST(Schedule, WarmUpIsLinearAndTheRestFollowsIt) {
   const Schedule schedule{
       .kind = ScheduleKind::cosine, .rate = 1, .total_steps = 111, .warmup_steps = 10};
   EXPECT_NEAR(learning_rate(schedule, 0), 0.1, 1e-12);
@@ -74,12 +74,12 @@ TEST(Schedule, warm_up_is_linear_and_the_rest_follows_it) {
   EXPECT_NEAR(learning_rate(schedule, 110), 0, 1e-12);
 }
 
-TEST(Schedule, names_are_read_back) {
+TEST(Schedule, NamesAreReadBack) {
   for (const std::string& name : schedule_names()) EXPECT_EQ(to_string(parse_schedule(name)), name);
   EXPECT_THROW(parse_schedule("cosinus"), RequestError);
 }
 
-TEST(Schedule, refuses_values_outside_of_their_range) {
+TEST(Schedule, RefusesValuesOutsideOfTheirRange) {
   EXPECT_THROW(check(Schedule{.rate = 0}), RequestError);
   EXPECT_THROW(check(Schedule{.rate = -1}), RequestError);
   EXPECT_THROW(check(Schedule{.every = 0}), RequestError);

@@ -18,7 +18,6 @@ using test::made_rank;
 using test::made_ring;
 using test::MadeRun;
 using test::with_ranks;
-using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using trace::Part;

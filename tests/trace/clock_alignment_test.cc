@@ -15,7 +15,7 @@ ClockSample sample(int64_t at, int64_t there, int64_t pause, int64_t back, int64
   return {at, at + there + offset, at + there + pause + offset, at + there + pause + back};
 }
 
-TEST(ClockAlignment, gives_the_offset_exactly_when_both_ways_take_equally_long) {
+TEST(ClockAlignment, GivesTheOffsetExactlyWhenBothWaysTakeEquallyLong) {
   const ClockSample one = sample(1000, 300, 50, 300, -123456789);
   EXPECT_EQ(one.round_trip(), 600);
   const ClockOffset found = measure_offset({&one, 1});
@@ -24,7 +24,7 @@ TEST(ClockAlignment, gives_the_offset_exactly_when_both_ways_take_equally_long) 
   EXPECT_NEAR(found.error, 300, 1);
 }
 
-TEST(ClockAlignment, is_never_wrong_by_more_than_the_error_it_states) {
+TEST(ClockAlignment, IsNeverWrongByMoreThanTheErrorItStates) {
   for (uint32_t round = 0; round < 500; ++round) {
     const auto words = philox({7, round}, {1, 2, 3, 4});
     const int64_t offset = int64_t{words[0]} * 1000 - (int64_t{1} << 40);
@@ -40,14 +40,14 @@ TEST(ClockAlignment, is_never_wrong_by_more_than_the_error_it_states) {
   }
 }
 
-TEST(ClockAlignment, trusts_the_quickest_answer) {
+TEST(ClockAlignment, TrustsTheQuickestAnswer) {
   const ClockSample samples[] = {sample(0, 9000, 10, 100, 500), sample(100'000, 40, 10, 40, 500),
                                  sample(200'000, 100, 10, 8000, 500)};
   EXPECT_EQ(measure_offset(samples).offset, 500);
   EXPECT_EQ(measure_offset(samples).at, 100'045);
 }
 
-TEST(ClockAlignment, leaves_out_what_no_clocks_can_give) {
+TEST(ClockAlignment, LeavesOutWhatNoClocksCanGive) {
   const ClockSample backwards = {100, 50, 60, 90}, pause = {0, 70, 60, 100},
                     too_quick = {0, 10, 500, 100},
                     far = {INT64_MIN, INT64_MAX, INT64_MAX, INT64_MAX};
@@ -58,19 +58,19 @@ TEST(ClockAlignment, leaves_out_what_no_clocks_can_give) {
   EXPECT_THROW(measure_offset({}), RunError);
 }
 
-TEST(ClockAlignment, seen_from_the_other_side_is_the_same_fact) {
+TEST(ClockAlignment, SeenFromTheOtherSideIsTheSameFact) {
   const ClockOffset here = {1000, 250, 3};
   EXPECT_EQ(here.inverse(), (ClockOffset{1250, -250, 3}));
   EXPECT_EQ(here.inverse().inverse(), here);
 }
 
-TEST(ClockMap, without_offsets_changes_nothing) {
+TEST(ClockMap, WithoutOffsetsChangesNothing) {
   EXPECT_EQ(ClockMap().to_reference(12345), 12345);
   EXPECT_EQ(ClockMap().error(), 0);
   EXPECT_EQ(ClockMap().drift(), 0);
 }
 
-TEST(ClockMap, drifts_evenly_between_offsets_and_stays_outside) {
+TEST(ClockMap, DriftsEvenlyBetweenOffsetsAndStaysOutside) {
   // In any order; 1000 s apart, the reference gains 2 ms, then loses 1 ms in 500 s.
   constexpr int64_t kSecond = 1'000'000'000;
   const ClockMap map(
@@ -85,7 +85,7 @@ TEST(ClockMap, drifts_evenly_between_offsets_and_stays_outside) {
   EXPECT_NEAR(map.drift(), 1'000'000 / 1500.0, 1e-9);
 }
 
-TEST(ClockMap, keeps_the_order_of_times) {
+TEST(ClockMap, KeepsTheOrderOfTimes) {
   const ClockMap map({{0, 0, 1}, {10'000, -9'000, 1}, {20'000, 100'000, 1}});
   int64_t before = map.to_reference(-100);
   for (int64_t time = -99; time < 21'000; ++time) {
@@ -95,7 +95,7 @@ TEST(ClockMap, keeps_the_order_of_times) {
   }
 }
 
-TEST(ClockMap, refuses_a_clock_that_runs_backwards) {
+TEST(ClockMap, RefusesAClockThatRunsBackwards) {
   EXPECT_THROW(ClockMap({{0, 0, 1}, {1000, -1001, 1}}), RunError);
   EXPECT_THROW(ClockMap({{5, 0, 1}, {5, 0, 1}}), RunError) << "two facts about one moment";
   EXPECT_THROW(ClockMap({{0, INT64_MAX, 1}}), RunError);

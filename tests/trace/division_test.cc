@@ -28,7 +28,7 @@ RankDivision plain(const DivisionLog& log) {
   return {log.rank(), {log.records().begin(), log.records().end()}};
 }
 
-TEST(StepDivision, sums_all_parts_but_what_is_hidden) {
+TEST(StepDivision, SumsAllPartsButWhatIsHidden) {
   StepDivision division;
   division[Part::load] = 1;
   division[Part::wait] = 2;
@@ -43,7 +43,7 @@ TEST(StepDivision, sums_all_parts_but_what_is_hidden) {
   EXPECT_EQ(name_of(Part::other), "other");
 }
 
-TEST(StepDivision, is_the_same_after_json) {
+TEST(StepDivision, IsTheSameAfterJson) {
   const StepDivision division = sample_division(3);
   EXPECT_EQ(division_from_json(json::parse(to_json(division).dump())), division);
   EXPECT_EQ(to_json(division)["load"], 0.75);
@@ -60,7 +60,7 @@ TEST(StepDivision, PartsThatAreNotNamedTookNoTime) {
   EXPECT_EQ(to_json(division)["update"], 0);
 }
 
-TEST(StepDivision, refuses_json_that_is_not_one) {
+TEST(StepDivision, RefusesJsonThatIsNotOne) {
   const json good = to_json(sample_division(1));
   const auto with = [&](const char* key, json value) {
     json changed = good;
@@ -76,7 +76,7 @@ TEST(StepDivision, refuses_json_that_is_not_one) {
   }
 }
 
-TEST(DivisionLog, keeps_every_step_while_there_is_room) {
+TEST(DivisionLog, KeepsEveryStepWhileThereIsRoom) {
   DivisionLog log(2, 8);
   for (int step = 10; step < 18; ++step) log.add(step, step * 100, sample_division(step));
   ASSERT_THAT(log.records(), SizeIs(8));
@@ -89,7 +89,7 @@ TEST(DivisionLog, keeps_every_step_while_there_is_room) {
   }
 }
 
-TEST(DivisionLog, adds_neighbours_up_when_it_is_full_and_loses_no_time) {
+TEST(DivisionLog, AddsNeighboursUpWhenItIsFullAndLosesNoTime) {
   for (const int steps : {9, 16, 17, 31, 32, 33, 1000, 12345}) {
     DivisionLog log(0, 8);
     StepDivision total;
@@ -111,7 +111,7 @@ TEST(DivisionLog, adds_neighbours_up_when_it_is_full_and_loses_no_time) {
   }
 }
 
-TEST(DivisionLog, takes_no_time_as_less_than_nothing) {
+TEST(DivisionLog, TakesNoTimeAsLessThanNothing) {
   DivisionLog log(0);
   StepDivision division;
   division[Part::other] = -1e-9;
@@ -120,14 +120,14 @@ TEST(DivisionLog, takes_no_time_as_less_than_nothing) {
   EXPECT_EQ(log.total(), StepDivision());
 }
 
-TEST(DivisionLog, is_the_same_after_bytes) {
+TEST(DivisionLog, IsTheSameAfterBytes) {
   DivisionLog log(3, 100);
   for (int step = 0; step < 150; ++step) log.add(step, int64_t{step} << 40, sample_division(step));
   EXPECT_EQ(division_from_bytes(to_bytes(log), "it"), plain(log));
   EXPECT_EQ(division_from_bytes(to_bytes(DivisionLog(1)), "it"), (RankDivision{1, {}}));
 }
 
-TEST(DivisionLog, refuses_bytes_that_are_cut_or_damaged) {
+TEST(DivisionLog, RefusesBytesThatAreCutOrDamaged) {
   DivisionLog log(3, 100), other(4, 100);
   for (int step = 0; step < 20; ++step) log.add(step, step, sample_division(step));
   for (int step = 0; step < 9; ++step) other.add(step, step << 20, sample_division(step));
@@ -164,7 +164,7 @@ constexpr const char* kHeader =
     "rank,step,steps,start,load,forward,backward,update,network,wait,evaluate,checkpoint,other,"
     "hidden_network\n";
 
-TEST_F(DivisionTable, has_exactly_these_lines) {
+TEST_F(DivisionTable, HasExactlyTheseLines) {
   DivisionRecord record{5, 2, 12'000'000'345, {}, 1.5F};
   record.seconds = {0, 0.1F, 1e-9F, 3, 4, 5, 6, 7, 8};
   write_divisions(directory_ / "t.csv", {{{1, {record}}}});
@@ -172,7 +172,7 @@ TEST_F(DivisionTable, has_exactly_these_lines) {
             std::string(kHeader) + "1,5,2,12.000000345,0,0.1,1e-09,3,4,5,6,7,8,1.5\n");
 }
 
-TEST_F(DivisionTable, is_the_same_after_reading) {
+TEST_F(DivisionTable, IsTheSameAfterReading) {
   std::vector<RankDivision> ranks;
   for (int rank = 0; rank < 3; ++rank) {
     RankDivision division{rank, {}};
@@ -191,7 +191,7 @@ TEST_F(DivisionTable, is_the_same_after_reading) {
   EXPECT_THAT(read_divisions(directory_ / "empty.csv"), SizeIs(0));
 }
 
-TEST_F(DivisionTable, with_anything_else_is_refused_with_its_line) {
+TEST_F(DivisionTable, WithAnythingElseIsRefusedWithItsLine) {
   const std::string header = kHeader, good = "0,1,1,0.000000001,1,2,3,4,5,6,7,8,9,10\n";
   EXPECT_EQ(problem(header + good), "was accepted");
   EXPECT_THAT(problem("rank,step\n"), HasSubstr("table.csv, line 1: expected 'rank,step,steps"));

@@ -14,7 +14,7 @@ using nlohmann::json;
 using testing::Optional;
 using testing::SizeIs;
 
-TEST(HostReading, takes_cpu_ticks_from_proc_stat) {
+TEST(HostReading, TakesCpuTicksFromProcStat) {
   EXPECT_THAT(
       parse_stat("cpu  100 20 30 4000 50 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 5\n"),
       Optional(CpuTicks{.user = 120, .system = 43, .iowait = 50, .idle = 4000, .stolen = 8}));
@@ -27,7 +27,7 @@ TEST(HostReading, takes_cpu_ticks_from_proc_stat) {
   EXPECT_EQ(parse_stat(""), std::nullopt);
 }
 
-TEST(HostReading, takes_memory_from_proc_meminfo) {
+TEST(HostReading, TakesMemoryFromProcMeminfo) {
   EXPECT_THAT(parse_meminfo("MemTotal:       1000 kB\nMemFree:   100 kB\nMemAvailable:  400 kB\n"),
               Optional(Memory{1'024'000, 409'600}));
   EXPECT_EQ(parse_meminfo("MemTotal: 1000 kB\nMemAvailable: 400 kB")->used(), 614'400U);
@@ -40,7 +40,7 @@ TEST(HostReading, takes_memory_from_proc_meminfo) {
   EXPECT_EQ(parse_meminfo(""), std::nullopt);
 }
 
-TEST(HostReading, takes_bytes_of_all_interfaces_but_lo_from_proc_net_dev) {
+TEST(HostReading, TakesBytesOfAllInterfacesButLoFromProcNetDev) {
   const std::string head =
       "Inter-|   Receive                                                |  Transmit\n"
       " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets\n";
@@ -54,14 +54,14 @@ TEST(HostReading, takes_bytes_of_all_interfaces_but_lo_from_proc_net_dev) {
   EXPECT_EQ(parse_net_dev(""), std::nullopt);
 }
 
-TEST(HostReading, takes_processes_from_proc_loadavg) {
+TEST(HostReading, TakesProcessesFromProcLoadavg) {
   EXPECT_THAT(parse_loadavg("0.20 0.18 0.12 3/80 11206\n"), Optional(Processes{3, 80}));
   EXPECT_EQ(parse_loadavg("0.20 0.18 0.12 380 11206\n"), std::nullopt);
   EXPECT_EQ(parse_loadavg("0.20 0.18 0.12 3/\n"), std::nullopt);
   EXPECT_EQ(parse_loadavg(""), std::nullopt);
 }
 
-TEST(HostReading, takes_this_process_from_proc_self_stat_whatever_its_name) {
+TEST(HostReading, TakesThisProcessFromProcSelfStatWhateverItsName) {
   const std::string rest = " S 1 2 3 4 5 6 7 8 9 10 140 15 0 0 20 0 7 0 99 123456 777 18446744 1";
   EXPECT_THAT(parse_self_stat("42 (syrtos)" + rest), Optional(ProcessUse{155, 777}));
   EXPECT_THAT(parse_self_stat("42 (a b) 1 (c))" + rest), Optional(ProcessUse{155, 777}));
@@ -69,7 +69,7 @@ TEST(HostReading, takes_this_process_from_proc_self_stat_whatever_its_name) {
   EXPECT_EQ(parse_self_stat("42 syrtos S"), std::nullopt);
 }
 
-TEST(HostReading, of_this_host_has_everything) {
+TEST(HostReading, OfThisHostHasEverything) {
   const HostReading reading = read_host("/proc", 5);
   EXPECT_EQ(reading.time, 5);
   ASSERT_TRUE(reading.cpu && reading.memory && reading.network && reading.processes &&
@@ -91,7 +91,7 @@ HostReading sample_reading(int64_t seconds, uint64_t gained) {
   return reading;
 }
 
-TEST(HostSample, has_shares_and_rates_between_two_readings) {
+TEST(HostSample, HasSharesAndRatesBetweenTwoReadings) {
   const HostSample sample = sample_between(sample_reading(10, 1), sample_reading(14, 3), 100, 4096);
   EXPECT_EQ(sample.time, 14'000'000'000);
   EXPECT_EQ(sample.seconds, 4);
@@ -109,7 +109,7 @@ TEST(HostSample, has_shares_and_rates_between_two_readings) {
   EXPECT_EQ(sample.process_cpu, 0.5);
 }
 
-TEST(HostSample, counts_what_went_back_as_standing_still) {
+TEST(HostSample, CountsWhatWentBackAsStandingStill) {
   const HostSample sample = sample_between(sample_reading(0, 9), sample_reading(1, 2), 100, 4096);
   EXPECT_EQ(sample.network_in, 0);
   EXPECT_EQ(sample.process_cpu, 0);
@@ -118,7 +118,7 @@ TEST(HostSample, counts_what_went_back_as_standing_still) {
   EXPECT_TRUE(std::isnan(at_once.network_in));
 }
 
-TEST(HostSample, is_the_same_after_json_and_leaves_out_what_is_not_known) {
+TEST(HostSample, IsTheSameAfterJsonAndLeavesOutWhatIsNotKnown) {
   HostReading bare;
   bare.time = 15'000'000'000;
   const json poor = to_json(sample_between(sample_reading(10, 1), bare, 100, 4096));
@@ -130,7 +130,7 @@ TEST(HostSample, is_the_same_after_json_and_leaves_out_what_is_not_known) {
   EXPECT_EQ(to_json(host_sample_from_json(json::parse(rich.dump()))), rich);
 }
 
-TEST(HostSample, refuses_other_json) {
+TEST(HostSample, RefusesOtherJson) {
   for (const char* bad : {"[]", "{}", R"({"time":1.5})", R"({"time":1,"user":"x"})",
                           R"({"time":1,"users":3})", "null"}) {
     EXPECT_THROW(host_sample_from_json(json::parse(bad)), RequestError) << bad;
@@ -151,7 +151,7 @@ class HostSamplers : public TemporaryDirectory {
   uint64_t received_ = 0;
 };
 
-TEST_F(HostSamplers, sample_at_both_ends_and_stop_at_once) {
+TEST_F(HostSamplers, SampleAtBothEndsAndStopAtOnce) {
   receive(100);
   HostSampler sampler({.period = kNever, .proc = directory_});
   EXPECT_THAT(sampler.samples(), SizeIs(0)) << "one reading is no sample yet";
@@ -164,7 +164,7 @@ TEST_F(HostSamplers, sample_at_both_ends_and_stop_at_once) {
   EXPECT_TRUE(std::isnan(samples[0].user)) << "this host does not tell";
 }
 
-TEST_F(HostSamplers, that_are_full_thin_out_and_keep_every_byte) {
+TEST_F(HostSamplers, ThatAreFullThinOutAndKeepEveryByte) {
   receive(0);
   HostSampler sampler({.period = kNever, .capacity = 8, .proc = directory_});
   for (int i = 0; i < 1000; ++i) {
@@ -182,7 +182,7 @@ TEST_F(HostSamplers, that_are_full_thin_out_and_keep_every_byte) {
   EXPECT_NEAR(bytes, 10'000, 1e-3);
 }
 
-TEST_F(HostSamplers, sample_by_themselves) {
+TEST_F(HostSamplers, SampleByThemselves) {
   HostSampler sampler({.period = std::chrono::microseconds(100)});
   while (sampler.samples().size() < 5) std::this_thread::yield();
   EXPECT_GT(sampler.samples().back().rss, 0);

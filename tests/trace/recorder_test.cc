@@ -14,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::SizeIs;
 
-TEST(Recorder, keeps_what_happened_in_the_order_of_the_calls) {
+TEST(Recorder, KeepsWhatHappenedInTheOrderOfTheCalls) {
   Recorder recorder({.rank = 3, .host = "c"});
   const Name forward = recorder.name("forward", "compute"), bytes = recorder.name("bytes"),
              layer = recorder.name("layer"), conv = recorder.name("conv1");
@@ -42,7 +42,7 @@ TEST(Recorder, keeps_what_happened_in_the_order_of_the_calls) {
   EXPECT_EQ(events.count(), 5);
 }
 
-TEST(Recorder, gives_one_number_to_a_name_with_its_category) {
+TEST(Recorder, GivesOneNumberToANameWithItsCategory) {
   Recorder recorder({});
   const Name a = recorder.name("send", "network");
   EXPECT_EQ(recorder.name("send", "network"), a);
@@ -52,7 +52,7 @@ TEST(Recorder, gives_one_number_to_a_name_with_its_category) {
   EXPECT_NE(recorder.track("x"), recorder.track("y"));
 }
 
-TEST(Recorder, does_not_grow_with_names_that_are_made_up) {
+TEST(Recorder, DoesNotGrowWithNamesThatAreMadeUp) {
   NameTable names;
   for (int i = 0; i < 70'000; ++i) names.intern(fmt::format("name {}", i));
   EXPECT_EQ(names.size(), 65'536U);
@@ -61,7 +61,7 @@ TEST(Recorder, does_not_grow_with_names_that_are_made_up) {
   EXPECT_NE(names.intern("name 5"), Name{}) << "those that are known stay";
 }
 
-TEST(Recorder, keeps_the_first_arguments_of_too_many) {
+TEST(Recorder, KeepsTheFirstArgumentsOfTooMany) {
   Recorder recorder({});
   const Name key = recorder.name("key");
   recorder.track("t")->span(key, 1, 2, {{key, 1}, {key, 2}, {key, 3}, {key, 4}});
@@ -71,7 +71,7 @@ TEST(Recorder, keeps_the_first_arguments_of_too_many) {
   EXPECT_EQ(kept[2].value, 3);
 }
 
-TEST(Recorder, spans_end_with_their_block) {
+TEST(Recorder, SpansEndWithTheirBlock) {
   Recorder recorder({});
   const Name outer = recorder.name("outer"), inner = recorder.name("inner");
   Track* track = recorder.track("t");
@@ -95,7 +95,7 @@ TEST(Recorder, spans_end_with_their_block) {
   EXPECT_LE(events[1].end, after);
 }
 
-TEST(Recorder, that_is_not_there_costs_nobody_a_check) {
+TEST(Recorder, ThatIsNotThereCostsNobodyACheck) {
   Recorder* none = nullptr;
   Track* track = track_of(none, "t");
   EXPECT_EQ(track, nullptr);
@@ -103,7 +103,7 @@ TEST(Recorder, that_is_not_there_costs_nobody_a_check) {
   span.add({Name{}, 1});
 }
 
-TEST(Recorder, switched_off_records_nothing_but_spans_that_were_open) {
+TEST(Recorder, SwitchedOffRecordsNothingButSpansThatWereOpen) {
   Recorder recorder({.on = false});
   const Name name = recorder.name("x");
   Track* track = recorder.track("t");
@@ -125,7 +125,7 @@ TEST(Recorder, switched_off_records_nothing_but_spans_that_were_open) {
   EXPECT_EQ(recorder.dropped(), 0) << "what was not wanted is not missing";
 }
 
-TEST(Recorder, that_is_full_stops_and_says_how_many_it_dropped) {
+TEST(Recorder, ThatIsFullStopsAndSaysHowManyItDropped) {
   for (const int64_t most : {0, 1, 1023, 1024, 1025, 3000}) {
     Recorder recorder({.max_events = most});
     const Name name = recorder.name("x");
@@ -139,7 +139,7 @@ TEST(Recorder, that_is_full_stops_and_says_how_many_it_dropped) {
   }
 }
 
-TEST(Recorder, takes_events_from_threads_at_the_same_time_while_it_is_copied) {
+TEST(Recorder, TakesEventsFromThreadsAtTheSameTimeWhileItIsCopied) {
   constexpr int kThreads = 4, kEvents = 20'000;
   Recorder recorder({});
   std::vector<std::thread> threads;
@@ -170,7 +170,7 @@ TEST(Recorder, takes_events_from_threads_at_the_same_time_while_it_is_copied) {
   EXPECT_EQ(events.count(), kThreads * kEvents);
 }
 
-TEST(Recorder, that_is_full_counts_what_all_threads_lose) {
+TEST(Recorder, ThatIsFullCountsWhatAllThreadsLose) {
   constexpr int kThreads = 4, kEvents = 5000;
   Recorder recorder({.max_events = 7777});
   std::vector<std::thread> threads;
@@ -187,7 +187,7 @@ TEST(Recorder, that_is_full_counts_what_all_threads_lose) {
   EXPECT_EQ(events.count() + events.dropped(), kThreads * kEvents);
 }
 
-TEST(Recorder, flow_ids_differ_between_pairs_and_messages) {
+TEST(Recorder, FlowIdsDifferBetweenPairsAndMessages) {
   EXPECT_NE(flow_id(0, 1, 5), flow_id(1, 0, 5));
   EXPECT_NE(flow_id(0, 1, 5), flow_id(0, 1, 6));
   EXPECT_EQ(flow_id(2, 7, 5), flow_id(2, 7, 5));

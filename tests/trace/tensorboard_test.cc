@@ -69,7 +69,7 @@ class EventFiles : public TemporaryDirectory {
 };
 
 // By hand from event.proto and the format of records; the checksums by a bitwise division.
-TEST_F(EventFiles, have_exactly_these_bytes) {
+TEST_F(EventFiles, HaveExactlyTheseBytes) {
   EventFile file(directory_, 1.0);
   file.scalars(5, {{{"a", 0.5}}}, 2.0);
   std::string hex;
@@ -101,7 +101,7 @@ TEST_F(EventFiles, have_exactly_these_bytes) {
             "3cd523b1");
 }
 
-TEST_F(EventFiles, begin_with_their_version) {
+TEST_F(EventFiles, BeginWithTheirVersion) {
   const EventFile file(directory_ / "run" / "events", 1234.5);
   ASSERT_THAT(events(file), SizeIs(1));
   EXPECT_EQ(one(events(file)[0], 3).bytes, "brain.Event:2");
@@ -110,7 +110,7 @@ TEST_F(EventFiles, begin_with_their_version) {
               testing::StartsWith("events.out.tfevents.0000001234."));
 }
 
-TEST_F(EventFiles, hold_several_scalars_in_one_event) {
+TEST_F(EventFiles, HoldSeveralScalarsInOneEvent) {
   EventFile file(directory_);
   const Scalar values[] = {{"loss/train", 0.5}, {"accuracy/test", -1e-3}, {"", 1e300}};
   file.scalars(int64_t{1} << 40, values, 7.25);
@@ -120,14 +120,14 @@ TEST_F(EventFiles, hold_several_scalars_in_one_event) {
   EXPECT_THAT(scalars(event), ElementsAre("loss/train=0.5", "accuracy/test=-0.001", "=inf"));
 }
 
-TEST_F(EventFiles, hold_a_record_longer_than_one_length_byte) {
+TEST_F(EventFiles, HoldARecordLongerThanOneLengthByte) {
   EventFile file(directory_);
   const std::string tag(1000, 't');
   file.scalars(3, {{{tag, 1.0}}});
   EXPECT_THAT(scalars(events(file).at(1)), ElementsAre(tag + "=1"));
 }
 
-TEST_F(EventFiles, hold_graphs) {
+TEST_F(EventFiles, HoldGraphs) {
   EventFile file(directory_);
   const GraphNode nodes[] = {{"image", "Input", {}, {-1, 3, 32, 32}, "u8"},
                              {"c1/conv", "Convolution", {"image"}, {42, 6}, "bf16"},
@@ -159,7 +159,7 @@ TEST_F(EventFiles, hold_graphs) {
   EXPECT_THAT(sizes(found[2].bytes), ElementsAre());
 }
 
-TEST_F(EventFiles, say_from_which_step_a_run_goes_on) {
+TEST_F(EventFiles, SayFromWhichStepARunGoesOn) {
   EventFile file(directory_);
   file.restarted_at(30, 2.0);
   const std::string event = events(file).at(1);
@@ -167,7 +167,7 @@ TEST_F(EventFiles, say_from_which_step_a_run_goes_on) {
   EXPECT_EQ(one(one(event, 7).bytes, 1).value, 1U) << "SessionLog.START";
 }
 
-TEST_F(EventFiles, opened_again_are_new_and_named_later_whatever_the_clock_says) {
+TEST_F(EventFiles, OpenedAgainAreNewAndNamedLaterWhateverTheClockSays) {
   std::vector<std::string> names;
   for (const double now : {1000.0, 1000.0, 1.0, 1001.5, 5000.0}) {
     EventFile file(directory_, now);
@@ -178,7 +178,7 @@ TEST_F(EventFiles, opened_again_are_new_and_named_later_whatever_the_clock_says)
   EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
 }
 
-TEST_F(EventFiles, take_back_a_record_that_does_not_fit) {
+TEST_F(EventFiles, TakeBackARecordThatDoesNotFit) {
   EventFile file(directory_);
   file.scalars(1, {{{"loss", 0.5}}});
   const std::string before = read(file.path());
@@ -194,7 +194,7 @@ TEST_F(EventFiles, take_back_a_record_that_does_not_fit) {
   EXPECT_THAT(scalars(events(file).at(2)), ElementsAre("loss=0.125"));
 }
 
-TEST_F(EventFiles, that_cannot_be_begun_leave_nothing_behind) {
+TEST_F(EventFiles, ThatCannotBeBegunLeaveNothingBehind) {
   {
     const FileSizeLimit limit(10);
     EXPECT_THROW(EventFile(directory_ / "run"), RunError);
@@ -202,7 +202,7 @@ TEST_F(EventFiles, that_cannot_be_begun_leave_nothing_behind) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_ / "run"));
 }
 
-TEST_F(EventFiles, in_a_place_that_is_no_directory_are_refused) {
+TEST_F(EventFiles, InAPlaceThatIsNoDirectoryAreRefused) {
   const auto file = write("file", "x");
   EXPECT_THAT(refusal<RunError>([&] { EventFile{file}; }), HasSubstr("file"));
   EXPECT_THAT(refusal<RunError>([&] { EventFile{file / "below"}; }), HasSubstr("cannot create"));

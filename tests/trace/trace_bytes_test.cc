@@ -20,7 +20,7 @@ std::string refusal(const std::string& bytes) {
   return "was accepted";
 }
 
-TEST(TraceBytes, give_the_same_events_again) {
+TEST(TraceBytes, GiveTheSameEventsAgain) {
   for (int rank = 0; rank < 3; ++rank) {
     RankEvents events = sample_events(rank, 5, 300);
     if (rank > 0) events.clock = ClockMap({{1000, -77, 3}, {1'000'000, -70, 4}});
@@ -29,7 +29,7 @@ TEST(TraceBytes, give_the_same_events_again) {
   EXPECT_EQ(events_from_bytes(to_bytes(RankEvents{}), "it"), RankEvents{});
 }
 
-TEST(TraceBytes, keep_extreme_numbers) {
+TEST(TraceBytes, KeepExtremeNumbers) {
   RankEvents events;
   Event span{0, int64_t{1} << 60, 0, {}, {}, Kind::span};
   span.arguments = {{Name{}, INT64_MIN}, {Name{}, INT64_MAX}, {Name{}, Name{}}};
@@ -38,7 +38,7 @@ TEST(TraceBytes, keep_extreme_numbers) {
   EXPECT_EQ(events_from_bytes(to_bytes(events), "it"), events);
 }
 
-TEST(TraceBytes, are_few) {
+TEST(TraceBytes, AreFew) {
   RankEvents events;
   const Name name = events.names.intern("forward", "compute");
   TrackEvents track{"compute", 0, {}};
@@ -49,7 +49,7 @@ TEST(TraceBytes, are_few) {
   EXPECT_LT(to_bytes(events).size(), 14U * 10'000);
 }
 
-TEST(TraceBytes, that_are_cut_anywhere_are_refused_with_the_offset) {
+TEST(TraceBytes, ThatAreCutAnywhereAreRefusedWithTheOffset) {
   const std::string bytes = to_bytes(sample_events(1));
   for (size_t size = 0; size < bytes.size(); ++size) {
     const std::string text = refusal(bytes.substr(0, size));
@@ -59,7 +59,7 @@ TEST(TraceBytes, that_are_cut_anywhere_are_refused_with_the_offset) {
   EXPECT_THAT(refusal(bytes + "x"), HasSubstr("found 1 bytes more"));
 }
 
-TEST(TraceBytes, that_claim_what_they_cannot_hold_are_refused) {
+TEST(TraceBytes, ThatClaimWhatTheyCannotHoldAreRefused) {
   EXPECT_THAT(refusal("something else altogether"), HasSubstr("'syrtos events 1\n' at offset 0"));
   // Rank 0, no host, no clock, no names, one track "" without drops, and 2^40 events.
   const std::string many = std::string("syrtos events 1\n") + std::string("\0\0\0\0\1\0\0", 7) +
@@ -67,7 +67,7 @@ TEST(TraceBytes, that_claim_what_they_cannot_hold_are_refused) {
   EXPECT_THAT(refusal(many), HasSubstr("at most 0 in what is left at offset 23"));
 }
 
-TEST(TraceBytes, that_are_damaged_never_crash_and_stay_small) {
+TEST(TraceBytes, ThatAreDamagedNeverCrashAndStaySmall) {
   const std::string bytes = to_bytes(sample_events(1)), other = to_bytes(sample_events(2, 9));
   int refused = 0;
   for (uint32_t round = 0; round < 5000; ++round) {

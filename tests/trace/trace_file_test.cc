@@ -59,7 +59,7 @@ class TraceFiles : public TemporaryDirectory {
   }
 };
 
-TEST_F(TraceFiles, have_exactly_these_lines) {
+TEST_F(TraceFiles, HaveExactlyTheseLines) {
   RankEvents a, b;
   a.host = "a";
   b.rank = 2, b.host = "c";
@@ -99,7 +99,7 @@ TEST_F(TraceFiles, have_exactly_these_lines) {
             "2 processes, 2 threads, 3 spans, 1 instants, 1 counters, 1 arrows\n");
 }
 
-TEST_F(TraceFiles, read_back_are_the_same_events_on_the_reference_clock) {
+TEST_F(TraceFiles, ReadBackAreTheSameEventsOnTheReferenceClock) {
   for (const char* name : {"trace.json", "trace.json.gz"}) {
     std::vector<RankEvents> ranks = {sample_events(0, 3, 200), sample_events(1, 4, 200)};
     ranks[1].clock = ClockMap({{0, 1'000'000, 250}});
@@ -128,7 +128,7 @@ TEST_F(TraceFiles, read_back_are_the_same_events_on_the_reference_clock) {
   EXPECT_THAT(read(directory_ / "trace.json.gz"), testing::StartsWith("\x1f\x8b"));
 }
 
-TEST_F(TraceFiles, hold_hundreds_of_spans_that_overlap) {
+TEST_F(TraceFiles, HoldHundredsOfSpansThatOverlap) {
   RankEvents rank;
   rank.tracks = {{"network", 0, {}}};
   for (int64_t i = 0; i < 500; ++i) {
@@ -138,7 +138,7 @@ TEST_F(TraceFiles, hold_hundreds_of_spans_that_overlap) {
   checked(directory_ / "lines.json");
 }
 
-TEST_F(TraceFiles, put_spans_that_overlap_side_by_side) {
+TEST_F(TraceFiles, PutSpansThatOverlapSideBySide) {
   RankEvents rank;
   const auto span = [](int64_t start, int64_t end) {
     return Event{start, end, 0, {}, {}, Kind::span};
@@ -157,7 +157,7 @@ TEST_F(TraceFiles, put_spans_that_overlap_side_by_side) {
   EXPECT_THAT(placed, ElementsAre("0 in 0", "5 in 1", "6 in 0", "10 in 0", "15 in 0"));
 }
 
-TEST_F(TraceFiles, with_more_at_once_than_anybody_can_see_are_still_written) {
+TEST_F(TraceFiles, WithMoreAtOnceThanAnybodyCanSeeAreStillWritten) {
   RankEvents rank;
   rank.tracks = {{"network", 0, {}}};
   for (int64_t i = 0; i < 1000; ++i) {
@@ -167,7 +167,7 @@ TEST_F(TraceFiles, with_more_at_once_than_anybody_can_see_are_still_written) {
   EXPECT_EQ(read_trace(directory_ / "t.json").ranks.at(0).count(), 1000);
 }
 
-TEST_F(TraceFiles, give_every_arrow_something_to_hold_on_to) {
+TEST_F(TraceFiles, GiveEveryArrowSomethingToHoldOnTo) {
   RankEvents rank;
   rank.tracks = {
       {"network", 0, {{100, 100, 1, {}, {}, Kind::sent}, {100, 100, 1, {}, {}, Kind::received}}}};
@@ -175,7 +175,7 @@ TEST_F(TraceFiles, give_every_arrow_something_to_hold_on_to) {
   EXPECT_THAT(checked(directory_ / "lines.json"), HasSubstr("1 arrows"));
 }
 
-TEST_F(TraceFiles, leave_out_counters_that_are_no_numbers) {
+TEST_F(TraceFiles, LeaveOutCountersThatAreNoNumbers) {
   RankEvents rank;
   const double values[] = {std::numeric_limits<double>::quiet_NaN(),
                            std::numeric_limits<double>::infinity(), 1e300};
@@ -190,7 +190,7 @@ TEST_F(TraceFiles, leave_out_counters_that_are_no_numbers) {
   EXPECT_EQ(contents.ranks[0].tracks[0].events[0].number(), 1e300);
 }
 
-TEST_F(TraceFiles, without_ranks_or_events_are_traces) {
+TEST_F(TraceFiles, WithoutRanksOrEventsAreTraces) {
   write_trace(directory_ / "t.json", {});
   checked(directory_ / "t.json");
   EXPECT_EQ(read_trace(directory_ / "t.json").problem, "");
@@ -199,7 +199,7 @@ TEST_F(TraceFiles, without_ranks_or_events_are_traces) {
   EXPECT_EQ(read_trace(directory_ / "t.json").ranks.size(), 1U);
 }
 
-TEST_F(TraceFiles, that_are_cut_give_what_comes_before_and_say_where) {
+TEST_F(TraceFiles, ThatAreCutGiveWhatComesBeforeAndSayWhere) {
   const std::vector<RankEvents> ranks = {sample_events(0)};
   const std::string text = lines(ranks);
   int64_t before = 0;
@@ -217,7 +217,7 @@ TEST_F(TraceFiles, that_are_cut_give_what_comes_before_and_say_where) {
   EXPECT_GE(before, ranks[0].count() - 1);
 }
 
-TEST_F(TraceFiles, that_are_compressed_and_cut_say_so) {
+TEST_F(TraceFiles, ThatAreCompressedAndCutSaySo) {
   const std::vector<RankEvents> ranks = {sample_events(0, 1, 20'000)};
   write_trace(directory_ / "t.json.gz", ranks);
   const std::string bytes = read(directory_ / "t.json.gz");
@@ -228,7 +228,7 @@ TEST_F(TraceFiles, that_are_compressed_and_cut_say_so) {
   EXPECT_LT(contents.ranks[0].count(), 20'000);
 }
 
-TEST_F(TraceFiles, of_others_are_refused) {
+TEST_F(TraceFiles, OfOthersAreRefused) {
   EXPECT_THAT(refusal([&] { read_trace(directory_ / "none.json"); }),
               HasSubstr("No such file or directory"));
   EXPECT_THAT(refusal([&] { read_trace(directory_); }), HasSubstr("found a directory"));
@@ -238,7 +238,7 @@ TEST_F(TraceFiles, of_others_are_refused) {
               HasSubstr("found other JSON"));
 }
 
-TEST_F(TraceFiles, with_events_that_make_no_sense_say_what_was_expected) {
+TEST_F(TraceFiles, WithEventsThatMakeNoSenseSayWhatWasExpected) {
   const auto problem = [&](const std::string& events) {
     return read_trace(write("t.json", R"({"traceEvents":[
 {"ph":"M","name":"process_name","pid":1,"args":{"rank":0,"host":"a","clock_error":0}},
@@ -259,7 +259,7 @@ TEST_F(TraceFiles, with_events_that_make_no_sense_say_what_was_expected) {
   EXPECT_THAT(problem(R"({"ph":"M","name":"process_name","pid":7,"args":{}})"), HasSubstr("rank"));
 }
 
-TEST_F(TraceFiles, that_are_damaged_never_crash) {
+TEST_F(TraceFiles, ThatAreDamagedNeverCrash) {
   const std::string text = lines({sample_events(0, 1, 15)});
   const std::string other = lines({sample_events(1, 2, 15)});
   int damaged = 0;
@@ -274,7 +274,7 @@ TEST_F(TraceFiles, that_are_damaged_never_crash) {
   EXPECT_GT(damaged, 300);
 }
 
-TEST_F(TraceFiles, that_cannot_be_written_leave_nothing) {
+TEST_F(TraceFiles, ThatCannotBeWrittenLeaveNothing) {
   EXPECT_THROW(write_trace(directory_ / "no" / "t.json", {}), RunError);
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }

@@ -41,7 +41,7 @@ class Checkpoints : public TemporaryDirectory {
   }
 };
 
-TEST_F(Checkpoints, are_read_back) {
+TEST_F(Checkpoints, AreReadBack) {
   CheckpointReader reader(save());
   EXPECT_EQ(reader.meta()["step"], 7);
   ASSERT_EQ(reader.tensors().size(), 2U);
@@ -51,7 +51,7 @@ TEST_F(Checkpoints, are_read_back) {
   EXPECT_EQ(reader.find("third"), nullptr);
 }
 
-TEST_F(Checkpoints, leave_nothing_behind_when_they_are_not_finished) {
+TEST_F(Checkpoints, LeaveNothingBehindWhenTheyAreNotFinished) {
   {
     CheckpointWriter writer(directory_ / "b.ckpt", {}, {{"first", {2}}});
     writer.write(Tensor::from({2}, {1, 2}));
@@ -59,7 +59,7 @@ TEST_F(Checkpoints, leave_nothing_behind_when_they_are_not_finished) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }
 
-TEST_F(Checkpoints, cut_anywhere_are_refused) {
+TEST_F(Checkpoints, CutAnywhereAreRefused) {
   const std::string whole = read(save());
   for (size_t length = 0; length < whole.size(); ++length) {
     EXPECT_THROW(CheckpointReader(write("cut.ckpt", whole.substr(0, length))), RequestError)
@@ -68,7 +68,7 @@ TEST_F(Checkpoints, cut_anywhere_are_refused) {
   EXPECT_THROW(CheckpointReader(write("long.ckpt", whole + "x")), RequestError);
 }
 
-TEST_F(Checkpoints, with_any_bit_changed_are_refused) {
+TEST_F(Checkpoints, WithAnyBitChangedAreRefused) {
   const std::string whole = read(save());
   for (size_t at = 0; at < whole.size(); ++at) {
     for (const int bit : {0, 3, 7}) {
@@ -79,7 +79,7 @@ TEST_F(Checkpoints, with_any_bit_changed_are_refused) {
   }
 }
 
-TEST_F(Checkpoints, say_where_they_are_damaged) {
+TEST_F(Checkpoints, SayWhereTheyAreDamaged) {
   std::string whole = read(save());
   EXPECT_THAT(refusal([&] { CheckpointReader(write("x", "SYRTOSCK")); }), HasSubstr("found 8"));
   EXPECT_THAT(refusal([&] { CheckpointReader(write("x", std::string(100, 'x'))); }),
@@ -91,7 +91,7 @@ TEST_F(Checkpoints, say_where_they_are_damaged) {
   EXPECT_THROW(CheckpointReader{directory_}, RequestError);
 }
 
-TEST_F(Checkpoints, with_a_hostile_header_are_refused_without_taking_memory) {
+TEST_F(Checkpoints, WithAHostileHeaderAreRefusedWithoutTakingMemory) {
   const std::string data(16, 'x');
   for (const char* header : {
            "",
@@ -118,7 +118,7 @@ TEST_F(Checkpoints, with_a_hostile_header_are_refused_without_taking_memory) {
       forge(R"({"meta":{},"tensors":[{"name":"a","shape":[4],"offset":0}]})", data)});
 }
 
-TEST_F(Checkpoints, whose_header_claims_more_than_the_file_are_refused) {
+TEST_F(Checkpoints, WhoseHeaderClaimsMoreThanTheFileAreRefused) {
   std::string whole = read(save());
   const uint64_t huge = ~uint64_t{0} - 8;
   std::memcpy(whole.data() + 16, &huge, 8);
@@ -126,7 +126,7 @@ TEST_F(Checkpoints, whose_header_claims_more_than_the_file_are_refused) {
 }
 
 /// Damage with the checksums put right again, so that it gets further than they do.
-TEST_F(Checkpoints, damaged_at_random_are_read_or_refused) {
+TEST_F(Checkpoints, DamagedAtRandomAreReadOrRefused) {
   const std::string header =
       R"({"meta":{"network":"lenet5","data":"mnist","seed":1,"random_samples":4,"image":[1,28,28],)"
       R"("classes":10,"class_names":["a","b"],"mean":[1.5],"deviation":[2],"fit":"exact","step":3,"epoch":1,)"
@@ -153,7 +153,7 @@ TEST_F(Checkpoints, damaged_at_random_are_read_or_refused) {
   EXPECT_LT(refused, kRounds);
 }
 
-TEST(Crc32, is_the_usual_one) {
+TEST(Crc32, IsTheUsualOne) {
   const std::string text = "123456789";
   EXPECT_EQ(crc32(0, text.data(), text.size()), 0xCBF43926U);
   EXPECT_EQ(crc32(crc32(0, text.data(), 4), text.data() + 4, 5), 0xCBF43926U);

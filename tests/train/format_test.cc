@@ -6,7 +6,7 @@
 namespace syrtos {
 namespace {
 
-TEST(Format, bytes_have_the_unit_that_keeps_them_short) {
+TEST(Format, BytesHaveTheUnitThatKeepsThemShort) {
   EXPECT_EQ(format_bytes(0), "0 B");
   EXPECT_EQ(format_bytes(999), "999 B");
   EXPECT_EQ(format_bytes(1500), "1.5 kB");
@@ -14,7 +14,7 @@ TEST(Format, bytes_have_the_unit_that_keeps_them_short) {
   EXPECT_EQ(format_bytes(999.9e6), "1.0 GB");
 }
 
-TEST(Format, counts_have_separators) {
+TEST(Format, CountsHaveSeparators) {
   EXPECT_EQ(format_count(0), "0");
   EXPECT_EQ(format_count(999), "999");
   EXPECT_EQ(format_count(1000), "1,000");
@@ -23,7 +23,7 @@ TEST(Format, counts_have_separators) {
   EXPECT_EQ(format_count(-123), "-123");
 }
 
-TEST(Format, durations_are_for_people) {
+TEST(Format, DurationsAreForPeople) {
   EXPECT_EQ(format_duration(0.84), "0.8 s");
   EXPECT_EQ(format_duration(12.4), "12 s");
   EXPECT_EQ(format_duration(205), "3:25 min");
@@ -31,12 +31,12 @@ TEST(Format, durations_are_for_people) {
   EXPECT_EQ(format_duration(-1), "?");
 }
 
-TEST(Format, suggestion_names_the_closest_and_all) {
+TEST(Format, SuggestionNamesTheClosestAndAll) {
   EXPECT_EQ(suggestion("adaam", {"sgd", "adam"}), "; did you mean 'adam'? known: sgd, adam");
   EXPECT_EQ(suggestion("zzzzzzzz", {"sgd", "adam"}), "; known: sgd, adam");
 }
 
-TEST(Format, two_that_are_equally_close_are_both_named) {
+TEST(Format, TwoThatAreEquallyCloseAreBothNamed) {
   EXPECT_EQ(did_you_mean("--lod", {"--log", "--load", "--lo", "--network"}),
             "did you mean '--log' or '--load'? ");
   EXPECT_EQ(did_you_mean("zzzzzzzz", {"sgd", "adam"}), "");

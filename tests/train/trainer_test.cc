@@ -64,7 +64,7 @@ class Training : public SmallJobs {
   }
 };
 
-TEST_F(Training, learns_random_samples_by_heart) {
+TEST_F(Training, LearnsRandomSamplesByHeart) {
   JobRequest job = small_job("a");
   job.epochs = 30;
   const Outcome outcome = train(job);
@@ -74,7 +74,7 @@ TEST_F(Training, learns_random_samples_by_heart) {
   EXPECT_EQ(outcome.epochs.back().samples, 70);
 }
 
-TEST_F(Training, twice_gives_the_same_bits) {
+TEST_F(Training, TwiceGivesTheSameBits) {
   train(small_job("a"));
   train(small_job("b"));
   EXPECT_FALSE(file("a/last.ckpt").empty());
@@ -87,7 +87,7 @@ TEST_F(Training, twice_gives_the_same_bits) {
   EXPECT_NE(file("a/last.ckpt"), file("c/last.ckpt"));
 }
 
-TEST_F(Training, interrupted_anywhere_and_resumed_gives_the_same_bits) {
+TEST_F(Training, InterruptedAnywhereAndResumedGivesTheSameBits) {
   train(small_job("whole"));
   for (const int stop_after : {0, 2, 4, 7}) {
     const std::string run = "part" + std::to_string(stop_after);
@@ -107,7 +107,7 @@ TEST_F(Training, interrupted_anywhere_and_resumed_gives_the_same_bits) {
   }
 }
 
-TEST_F(Training, with_augmentation_and_lookahead_is_resumed_with_the_same_bits) {
+TEST_F(Training, WithAugmentationAndLookaheadIsResumedWithTheSameBits) {
   const auto job_of = [&](const std::string& run) {
     JobRequest job = small_job(run);
     job.augment = "crop:2:reflect,flip:alternate,cutout:4,noise:0.1";
@@ -128,7 +128,7 @@ TEST_F(Training, with_augmentation_and_lookahead_is_resumed_with_the_same_bits) 
   }
 }
 
-TEST_F(Training, gives_the_same_bits_however_many_batches_are_prepared_ahead) {
+TEST_F(Training, GivesTheSameBitsHoweverManyBatchesArePreparedAhead) {
   for (const int64_t prefetch : {0, 1, 6}) {
     JobRequest job = small_job("p" + std::to_string(prefetch));
     job.augment = "crop:2,flip";
@@ -139,7 +139,7 @@ TEST_F(Training, gives_the_same_bits_however_many_batches_are_prepared_ahead) {
   EXPECT_EQ(learnt("p0"), learnt("p6"));
 }
 
-TEST_F(Training, uses_every_sample_once_an_epoch_unless_asked_otherwise) {
+TEST_F(Training, UsesEverySampleOnceAnEpochUnlessAskedOtherwise) {
   const auto samples = [&](const std::string& remainder) {
     JobRequest job = small_job(remainder);
     job.remainder = remainder;
@@ -151,7 +151,7 @@ TEST_F(Training, uses_every_sample_once_an_epoch_unless_asked_otherwise) {
   EXPECT_EQ(samples("pad"), (std::pair<int64_t, int64_t>(80, 15)));
 }
 
-TEST_F(Training, evaluates_every_so_many_epochs_and_at_the_end) {
+TEST_F(Training, EvaluatesEverySoManyEpochsAndAtTheEnd) {
   JobRequest job = small_job("a");
   job.epochs = 5;
   job.evaluate_every = 2;
@@ -161,7 +161,7 @@ TEST_F(Training, evaluates_every_so_many_epochs_and_at_the_end) {
   EXPECT_EQ(evaluated, (std::vector<bool>{false, true, false, true, true}));
 }
 
-TEST_F(Training, killed_between_checkpoints_goes_on_from_the_last_one) {
+TEST_F(Training, KilledBetweenCheckpointsGoesOnFromTheLastOne) {
   train(small_job("whole"));
   JobRequest job = small_job("part");
   job.checkpoint_every = 2;
@@ -180,7 +180,7 @@ TEST_F(Training, killed_between_checkpoints_goes_on_from_the_last_one) {
   EXPECT_EQ(learnt("whole"), learnt("part"));
 }
 
-TEST_F(Training, stopped_before_its_first_checkpoint_begins_again) {
+TEST_F(Training, StoppedBeforeItsFirstCheckpointBeginsAgain) {
   train(small_job("whole"));
   Quiet quiet;
   train(small_job("part"), quiet, [&] { return quiet.last_step >= 2; });
@@ -191,7 +191,7 @@ TEST_F(Training, stopped_before_its_first_checkpoint_begins_again) {
   EXPECT_EQ(file("whole/last.ckpt"), file("part/last.ckpt"));
 }
 
-TEST_F(Training, starts_from_kernels_that_whiten_the_patches_of_its_data) {
+TEST_F(Training, StartsFromKernelsThatWhitenThePatchesOfItsData) {
   // MNIST's format, with pictures whose neighbours are alike.
   const auto word = [](uint32_t value) {
     return std::string{static_cast<char>(value >> 24), static_cast<char>(value >> 16),
@@ -241,7 +241,7 @@ TEST_F(Training, starts_from_kernels_that_whiten_the_patches_of_its_data) {
   }
 }
 
-TEST_F(Training, tells_tensorboard_curves_and_graph) {
+TEST_F(Training, TellsTensorboardCurvesAndGraph) {
   train(small_job("a"));
   std::string events;
   for (const auto& entry : std::filesystem::directory_iterator(directory_ / "a")) {
@@ -254,7 +254,7 @@ TEST_F(Training, tells_tensorboard_curves_and_graph) {
   }
 }
 
-TEST_F(Training, complete_runs_are_not_resumed) {
+TEST_F(Training, CompleteRunsAreNotResumed) {
   train(small_job("a"));
   EXPECT_THAT(refusal([&] {
                 Quiet quiet;
@@ -263,7 +263,7 @@ TEST_F(Training, complete_runs_are_not_resumed) {
               HasSubstr("complete"));
 }
 
-TEST_F(Training, stops_after_so_many_steps) {
+TEST_F(Training, StopsAfterSoManySteps) {
   JobRequest job = small_job("a");
   job.steps = 6;
   const Outcome outcome = train(job);
@@ -272,7 +272,7 @@ TEST_F(Training, stops_after_so_many_steps) {
   EXPECT_EQ(outcome.epochs.back().samples, 16);
 }
 
-TEST_F(Training, stops_early_when_the_metric_gets_no_better) {
+TEST_F(Training, StopsEarlyWhenTheMetricGetsNoBetter) {
   JobRequest job = small_job("a");
   job.epochs = 50;
   job.patience = 2;
@@ -283,7 +283,7 @@ TEST_F(Training, stops_early_when_the_metric_gets_no_better) {
   EXPECT_LT(outcome.epochs.size(), 50U);
 }
 
-TEST_F(Training, says_at_which_step_and_layer_the_loss_is_lost) {
+TEST_F(Training, SaysAtWhichStepAndLayerTheLossIsLost) {
   JobRequest job = small_job("a");
   job.optimizer = "momentum";
   job.learning_rate = 1000;
@@ -295,7 +295,7 @@ TEST_F(Training, says_at_which_step_and_layer_the_loss_is_lost) {
   EXPECT_THAT(text, HasSubstr("--lr"));
 }
 
-TEST_F(Training, clipping_keeps_it_finite) {
+TEST_F(Training, ClippingKeepsItFinite) {
   JobRequest job = small_job("a");
   job.clip = 1e-3;
   job.optimizer = "sgd";
@@ -304,14 +304,14 @@ TEST_F(Training, clipping_keeps_it_finite) {
   EXPECT_NEAR(outcome.epochs.back().train_loss, outcome.epochs.front().train_loss, 0.1);
 }
 
-TEST_F(Training, never_overwrites_a_run) {
+TEST_F(Training, NeverOverwritesARun) {
   train(small_job("a"));
   const std::string before = file("a/last.ckpt");
   EXPECT_THAT(refusal([&] { train(small_job("a")); }), HasSubstr("--resume"));
   EXPECT_EQ(file("a/last.ckpt"), before);
 }
 
-TEST_F(Training, evaluation_counts_the_last_short_batch_once) {
+TEST_F(Training, EvaluationCountsTheLastShortBatchOnce) {
   train(small_job("a"));
   std::vector<Evaluation> results;
   for (const int64_t batch : {1, 3, 8, 20}) {  // of 8 samples
@@ -329,7 +329,7 @@ TEST_F(Training, evaluation_counts_the_last_short_batch_once) {
   }
 }
 
-TEST_F(Training, checkpoints_of_another_network_are_refused) {
+TEST_F(Training, CheckpointsOfAnotherNetworkAreRefused) {
   train(small_job("a"));
   JobRequest job = small_job("b");
   job.network = "mlp";
@@ -343,7 +343,7 @@ TEST_F(Training, checkpoints_of_another_network_are_refused) {
               HasSubstr("another network"));
 }
 
-TEST_F(Training, refuses_a_batch_that_does_not_fit_in_memory) {
+TEST_F(Training, RefusesABatchThatDoesNotFitInMemory) {
   JobRequest job = small_job("a");
   job.network = "resnet50";
   job.input = "224";

@@ -15,9 +15,7 @@
 
 namespace syrtos::planner {
 
-using strategy::Exchange;
 using strategy::Sync;
-using strategy::Wire;
 
 namespace {
 

@@ -331,8 +331,9 @@ class Adviser {
     const auto now = static_cast<double>(evaluations(epochs, request->evaluate_every));
     const auto then = static_cast<double>(evaluations(epochs, every));
     if (epochs < 2 || then >= now) return;
-    change(without(cause.share * (1 - then / now)), Certainty::reckoned,
-           {{"evaluate.every", fmt::format("{}", every)}}, "the last epoch is always evaluated");
+    change(without(cause.share * (1 - static_cast<double>(then) / static_cast<double>(now))),
+           Certainty::reckoned, {{"evaluate.every", fmt::format("{}", every)}},
+           "the last epoch is always evaluated");
   }
 
   /// After each epoch it is saved anyway.
@@ -341,8 +342,8 @@ class Adviser {
     if (request == nullptr || request->checkpoint_every < 1 || run_.parts.empty()) return;
     const int64_t steps = run_.parts.back().last_step;
     const auto epochs = static_cast<int64_t>(run_.epochs.size());
-    const auto now = static_cast<double>(steps / request->checkpoint_every + epochs);
-    const auto then = static_cast<double>(steps / (10 * request->checkpoint_every) + epochs);
+    const int64_t now = steps / request->checkpoint_every + epochs;
+    const int64_t then = steps / (10 * request->checkpoint_every) + epochs;
     if (then >= now) return;
     change(without(cause.share * (1 - then / now)), Certainty::reckoned,
            {{"checkpoint_every", fmt::format("{}", 10 * request->checkpoint_every)}},

@@ -139,7 +139,7 @@ std::optional<SlowLink> slow_host(const Run& run) {
 }  // namespace
 
 std::optional<SlowLink> slow_link(const Run& run) {
-  if (const std::optional<SlowLink> host = slow_host(run)) return host;
+  if (std::optional<SlowLink> host = slow_host(run)) return host;
   if (run.job.strategy.exchange.own_servers() > 0) return {};  // workers share a server's link
   const std::vector<LinkRate> rates = link_rates(run);
   if (rates.size() < 3) return {};

@@ -73,9 +73,8 @@ class Divider {
     const bool enough = !rank.per_epoch && records.size() >= kFewest * parts;
     for (size_t i = 0; i < records.size(); ++i) {
       const bool first = i == 0 || run_.begins_part(records[i].step);
-      if (first && (enough || (i == 0 && first_alone(rank)))) {
-        usual.left_out.insert(records[i].step);
-      } else if (enough && has_pause_of_its_own(records[i])) {
+      const bool begins = first && (enough || (i == 0 && first_alone(rank)));
+      if (begins || (enough && has_pause_of_its_own(records[i]))) {
         usual.left_out.insert(records[i].step);
       }
     }
