@@ -404,12 +404,16 @@ class Finder {
         "the batch",
         batch, batch == 1 ? "" : "s", format_short_time(once));
     if (knows_operators()) {
-      double taken = 0, best = 0;
+      double taken = 0, best = 0, worst = 0;
       for (const OperatorItem& item : run_.operators->items) {
-        taken += item.usual_seconds();
+        const double seconds = item.usual_seconds();
+        taken += seconds;
         best += at_best(*run_.operators, item);
+        worst = std::max(worst, seconds - at_best(*run_.operators, item));
       }
-      if (taken > 0 && best < kFarBelowRoofline * taken) {
+      // A small batch slows all of them down; one that is slow by itself is another matter.
+      const bool all_are_slow = worst < 0.5 * (taken - best);
+      if (taken > 0 && all_are_slow && best < kFarBelowRoofline * taken) {
         once += taken - best / kGoodKernel;
         text += fmt::format(", and kernels reach {:.0f} % of what the machine can do",
                             100 * best / taken);
