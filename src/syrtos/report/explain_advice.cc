@@ -324,16 +324,15 @@ class Adviser {
   }
   void evaluate_less(const Cause& cause) {
     const job::JobRequest* request = asked_.request();
-    if (request == nullptr) return;
+    if (request == nullptr || request->evaluate_every < 1) return;
     const auto done = static_cast<int64_t>(run_.epochs.size());
     const int64_t epochs = run_.complete() ? done : std::max(done, request->epochs);
     const int64_t every = 5 * request->evaluate_every;
     const auto now = static_cast<double>(evaluations(epochs, request->evaluate_every));
     const auto then = static_cast<double>(evaluations(epochs, every));
     if (epochs < 2 || then >= now) return;
-    change(without(cause.share * (1 - static_cast<double>(then) / static_cast<double>(now))),
-           Certainty::reckoned, {{"evaluate.every", fmt::format("{}", every)}},
-           "the last epoch is always evaluated");
+    change(without(cause.share * (1 - then / now)), Certainty::reckoned,
+           {{"evaluate.every", fmt::format("{}", every)}}, "the last epoch is always evaluated");
   }
 
   /// After each epoch it is saved anyway.
@@ -345,7 +344,8 @@ class Adviser {
     const int64_t now = steps / request->checkpoint_every + epochs;
     const int64_t then = steps / (10 * request->checkpoint_every) + epochs;
     if (then >= now) return;
-    change(without(cause.share * (1 - then / now)), Certainty::reckoned,
+    change(without(cause.share * (1 - static_cast<double>(then) / static_cast<double>(now))),
+           Certainty::reckoned,
            {{"checkpoint_every", fmt::format("{}", 10 * request->checkpoint_every)}},
            "save less often");
   }

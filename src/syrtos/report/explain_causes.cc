@@ -93,12 +93,12 @@ class Finder {
   }
 
  private:
-  void add(CauseKind kind, double seconds, std::string text) {
+  void add(CauseKind kind, double seconds, const std::string& text) {
     const double share = std::min(1.0, seconds / explanation_.whole_s);
     if (share < kWorthSaying) return;
     explanation_.causes.push_back({kind, clean_text(text), seconds, share});
   }
-  void add_once(CauseKind kind, double seconds, std::string text) {
+  void add_once(CauseKind kind, double seconds, const std::string& text) {
     const double share = std::min(1.0, seconds / (explanation_.whole_s * all_steps()));
     if (share < kWorthSaying) return;
     explanation_.causes.push_back({kind, clean_text(text), seconds, share, true});

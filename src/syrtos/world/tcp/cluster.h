@@ -1,6 +1,7 @@
 #pragma once
 
 #include <exception>
+#include <utility>
 #include <vector>
 
 #include "syrtos/world/cluster.h"
@@ -12,7 +13,8 @@ namespace syrtos::world {
 /// new connections. Of the options, rank, members and token are set here.
 class TcpCluster final : public Cluster {
  public:
-  explicit TcpCluster(int ranks, TcpOptions options = {}) : ranks_(ranks), options_(options) {}
+  explicit TcpCluster(int ranks, TcpOptions options = {})
+      : ranks_(ranks), options_(std::move(options)) {}
 
   int size() const override { return ranks_; }
   std::vector<std::exception_ptr> run(const RankProgram& program) override;
