@@ -8,9 +8,11 @@
 #include "syrtos/ops/arithmetic.h"
 #include "syrtos/ops/bias.h"
 #include "syrtos/ops/cast.h"
+#include "syrtos/ops/gather.h"
 #include "syrtos/ops/gelu.h"
 #include "syrtos/ops/reshape.h"
 #include "syrtos/ops/softmax.h"
+#include "syrtos/ops/transpose.h"
 #include "tests/support/make_ops.h"
 
 namespace syrtos::test {
@@ -78,7 +80,11 @@ std::vector<Refusal> linear_refusals() {
        {f32({2, 3, 8, 8}), f32({2, 4, 8, 8})},
        {"f32[2, 4, 6, 6]", "found f32[2, 4, 8, 8]"}},
       {"MatMul", matmul(false, true), {f32({3, 4}), f32({4, 5})}, {"f32[3, 4]", "f32[4, 5]^T"}},
-      {"MatMulRank", matmul(false, false), {f32({3, 4, 1}), f32({4, 5})}, {"f32[3, 4, 1]"}},
+      {"MatMulRank", matmul(false, false), {f32({4}), f32({4, 5})}, {"f32[4]", "[..., M, K]"}},
+      {"MatMulBatch",
+       matmul(false, false),
+       {f32({2, 3, 4}), f32({3, 4, 5})},
+       {"[2]", "[3]", "do not fit"}},
       {"MatMulTypes", matmul(false, false), {f32({3, 4}), bf16({4, 5})}, {"bf16[4, 5]"}},
       {"Bias",
        std::make_shared<ops::BiasAdd>(),
@@ -128,7 +134,10 @@ std::vector<Refusal> image_refusals() {
        std::make_shared<ops::PoolBackward>(backward),
        {f32({2, 3, 3, 3}), s32({2, 3, 3, 3})},
        {"f32[2, 3, 2, 2]", "found f32[2, 3, 3, 3]"}},
-      {"Softmax", std::make_shared<ops::Softmax>(false), {image}, {"f32[2, 3, 4, 4]"}},
+      {"LayerNorm", layer_norm(1), {f32({2, 3}), f32({2}), f32({3})}, {"f32[3]", "found f32[2]"}},
+      {"LayerNormAxis", layer_norm(2), {f32({2, 3}), f32({3}), f32({3})}, {"axis 2", "f32[2, 3]"}},
+      {"GroupNorm", group_norm(2), {f32({2, 3}), f32({3}), f32({3})}, {"3 channels", "found 2"}},
+      {"Softmax", std::make_shared<ops::Softmax>(false), {f32({})}, {"[..., classes]", "f32[]"}},
       {"SoftmaxBackward",
        std::make_shared<ops::SoftmaxBackward>(true),
        {f32({2, 3}), f32({3, 2})},
@@ -173,6 +182,16 @@ std::vector<Refusal> moving_refusals() {
        std::make_shared<ops::Reshape>(Shape{5}),
        {f32({2, 3})},
        {"f32[2, 3] has 6", "[5] has 5"}},
+      {"Transpose",
+       std::make_shared<ops::Transpose>(std::vector{0, 0}),
+       {f32({2, 3})},
+       {"f32[2, 3]", "[0, 0]"}},
+      {"AxisMap", axis_map(1, {{{0, 1.0F}}}), {f32({2, 4})}, {"extent of 3", "f32[2, 4]"}},
+      {"Gather", std::make_shared<ops::Gather>(2), {f32({2, 3}), s32({2})}, {"axis 2", "[2, 3]"}},
+      {"GatherIndices",
+       std::make_shared<ops::Gather>(0),
+       {f32({2, 3}), f32({2})},
+       {"s32", "f32[2]"}},
       {"Reduce", reduce(false, {2}), {f32({2, 3})}, {"[2, 3]", "[2]"}},
       {"ReduceTwice", reduce(true, {1, 1}), {f32({2, 3})}, {"[2, 3]", "[1, 1]"}},
       {"ReduceNothing", reduce(true, {}), {f32({2, 3})}, {"f32[2, 3]", "none"}},
@@ -187,6 +206,18 @@ std::vector<Refusal> loss_refusals() {
       {"CrossEntropy", cross_entropy(), {f32({4, 3}), s32({3})}, {"f32[4, 3]", "found s32[3]"}},
       {"CrossEntropyLabels", cross_entropy(), {f32({4, 3}), f32({4})}, {"s32[4]", "f32[4]"}},
       {"CrossEntropySmoothing", cross_entropy(1.5F), {f32({4, 3}), s32({4})}, {"1.5"}},
+      {"CrossEntropyWeights",
+       cross_entropy(0, {1.0F, 2.0F}),
+       {f32({4, 3}), s32({4})},
+       {"each class", "f32[4, 3]", "[1, 2]"}},
+      {"HuberError",
+       element_loss(ops::ElementLossKind::huber, 0),
+       {f32({4}), f32({4})},
+       {"delta above 0"}},
+      {"AbsoluteError",
+       element_loss(ops::ElementLossKind::absolute),
+       {f32({4}), f32({3})},
+       {"f32[4]", "f32[3]"}},
       {"CrossEntropyBackward",
        std::make_shared<ops::CrossEntropyBackward>(backward),
        {s32({4}), f32({2})},

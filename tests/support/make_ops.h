@@ -4,10 +4,14 @@
 #include <utility>
 #include <vector>
 
+#include "syrtos/ops/axis_map.h"
 #include "syrtos/ops/batch_norm.h"
 #include "syrtos/ops/concat.h"
 #include "syrtos/ops/conv.h"
 #include "syrtos/ops/dropout.h"
+#include "syrtos/ops/element_loss.h"
+#include "syrtos/ops/group_norm.h"
+#include "syrtos/ops/layer_norm.h"
 #include "syrtos/ops/loss.h"
 #include "syrtos/ops/lrn.h"
 #include "syrtos/ops/matmul.h"
@@ -37,6 +41,14 @@ inline std::shared_ptr<ops::Conv> conv(const ops::Window& window, int64_t groups
   auto op = std::make_shared<ops::Conv>();
   op->window = window;
   op->groups = groups;
+  return op;
+}
+
+inline std::shared_ptr<ops::ConvBackwardData> conv_transpose(const ops::Window& window,
+                                                             Shape result) {
+  auto op = std::make_shared<ops::ConvBackwardData>();
+  op->window = window;
+  op->src_shape = result;
   return op;
 }
 
@@ -79,6 +91,26 @@ inline std::shared_ptr<ops::Pool> adaptive_pool(ops::PoolKind kind, int64_t heig
   return op;
 }
 
+/// Counts padding, in ceil mode.
+inline std::shared_ptr<ops::Pool> overhanging(ops::PoolKind kind, const ops::Window& window,
+                                              const Shape& src) {
+  auto op = pool(kind, window, true);
+  op->overhang = ops::overhang_of(window, src);
+  return op;
+}
+
+inline std::shared_ptr<ops::LayerNorm> layer_norm(int axis) {
+  auto op = std::make_shared<ops::LayerNorm>();
+  op->axis = axis;
+  return op;
+}
+
+inline std::shared_ptr<ops::GroupNorm> group_norm(int64_t groups) {
+  auto op = std::make_shared<ops::GroupNorm>();
+  op->groups = groups;
+  return op;
+}
+
 inline std::shared_ptr<ops::Dropout> dropout(float rate, uint32_t layer = 0) {
   auto op = std::make_shared<ops::Dropout>();
   op->rate = rate;
@@ -110,9 +142,27 @@ inline std::shared_ptr<ops::Pad> pad(Shape before, Shape after, Shape between) {
 
 inline std::shared_ptr<ops::Reduce> reduce(bool mean, std::vector<int> axes) {
   auto op = std::make_shared<ops::Reduce>();
-  op->mean = mean;
+  op->kind = mean ? ops::ReduceKind::mean : ops::ReduceKind::sum;
   op->axes = std::move(axes);
   return op;
+}
+
+inline std::shared_ptr<ops::Reduce> reduce_max(std::vector<int> axes) {
+  auto op = reduce(false, std::move(axes));
+  op->kind = ops::ReduceKind::max;
+  return op;
+}
+
+/// From rows of (index, weight), on an axis of three.
+inline std::shared_ptr<ops::AxisMap> axis_map(
+    int axis, const std::vector<std::vector<std::pair<int64_t, float>>>& rows) {
+  auto map = std::make_shared<ops::SparseRows>();
+  map->columns = 3;
+  for (const auto& row : rows) {
+    for (const auto& [index, weight] : row) map->add(index, weight);
+    map->end_row();
+  }
+  return std::make_shared<ops::AxisMap>(axis, map);
 }
 
 inline std::shared_ptr<ops::Broadcast> broadcast(Shape shape, std::vector<int> axes,
@@ -124,10 +174,16 @@ inline std::shared_ptr<ops::Broadcast> broadcast(Shape shape, std::vector<int> a
   return op;
 }
 
-inline std::shared_ptr<ops::CrossEntropy> cross_entropy(float smoothing = 0) {
+inline std::shared_ptr<ops::CrossEntropy> cross_entropy(float smoothing = 0,
+                                                        std::vector<float> class_weights = {}) {
   auto op = std::make_shared<ops::CrossEntropy>();
   op->smoothing = smoothing;
+  op->class_weights = std::move(class_weights);
   return op;
+}
+
+inline std::shared_ptr<ops::ElementLoss> element_loss(ops::ElementLossKind kind, float delta = 1) {
+  return std::make_shared<ops::ElementLoss>(kind, delta);
 }
 
 }  // namespace syrtos::test

@@ -10,7 +10,7 @@
 #include "syrtos/graph/graph.h"
 #include "syrtos/graph/program.h"
 #include "syrtos/graph/reference.h"
-#include "syrtos/ops/onednn/backend.h"
+#include "syrtos/ops/cpu/backend.h"
 
 namespace syrtos::test {
 
@@ -84,7 +84,7 @@ inline void expect_matches_reference(const graph::Graph& graph, double tolerance
   const Feed feed(graph, seed, classes);
   const ops::Step step{7, 3, 5};
   const auto expected = graph::evaluate_reference(graph, feed.reference(), step);
-  const std::unique_ptr<ops::Backend> backend = ops::onednn::make_backend();
+  const std::unique_ptr<ops::Backend> backend = ops::cpu::make_backend();
   auto parameters = std::make_shared<graph::Parameters>();
   const auto program = graph::compile(graph, *backend, parameters);
   feed.give(*program, *parameters);

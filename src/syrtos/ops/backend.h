@@ -56,6 +56,18 @@ void unpack(const Layout& layout, const Shape& shape, const float* packed, float
 /// What activations lie in: channels-last from rank 3 on, else plain.
 Layout activation_layout(const Shape& shape);
 
+/// Blocks of one memory that cross between workers at the same time.
+struct BlockExchange {
+  struct Block {
+    int worker;    ///< the other one
+    size_t first;  ///< byte
+    size_t bytes;
+  };
+  std::byte* memory = nullptr;
+  std::vector<Block> sends = {};
+  std::vector<Block> receives = {};
+};
+
 /// A ready-made operation on fixed addresses. run() allocates nothing and creates nothing.
 class Kernel {
  public:
@@ -72,6 +84,10 @@ class Kernel {
   /// workers up, in place; run() does the rest. One after the other with nothing in between is the
   /// whole for a single worker. Empty, as for most: there is no first half. Always the same memory.
   virtual std::span<float> sums() { return {}; }
+  /// The same for a kernel that needs what other workers have: run_first() leaves what they get in
+  /// these blocks, whoever runs the program lets them cross, run() reads what came. nullptr, as for
+  /// most: nothing crosses. Always the same one.
+  virtual const BlockExchange* blocks() const { return nullptr; }
   virtual void run_first(const Step& step);
   /// What computes it, "brg_conv_fwd:avx512_core" or "native:avx512".
   virtual std::string implementation() const { return "native"; }

@@ -60,8 +60,6 @@ std::vector<ValueId> BatchNorm::gradient(GraphBuilder& graph, std::span<const Va
     fail_request("[batch_norm] has a gradient in training mode only, found inference for src {}",
                  to_string(graph.type(inputs[0])));
   }
-  SYRTOS_CHECK(output_gradients[1] == kNone && output_gradients[2] == kNone,
-               "the statistics of a batch are no function to differentiate");
   const ValueId backward_inputs[] = {inputs[0], inputs[1], outputs[1], outputs[2],
                                      output_gradients[0]};
   auto backward = std::make_shared<BatchNormBackward>();

@@ -20,7 +20,7 @@ struct Names {
 };
 
 /// In the order of BinaryKind.
-constexpr std::array<Names, 8> kNames{{
+constexpr std::array<Names, 9> kNames{{
     {"broadcast_add", "broadcast_add.backward_a", "broadcast_add.backward_b"},
     {"subtract", "subtract.backward_a", "subtract.backward_b"},
     {"broadcast_multiply", "broadcast_multiply.backward_a", "broadcast_multiply.backward_b"},
@@ -28,6 +28,7 @@ constexpr std::array<Names, 8> kNames{{
     {"power", "power.backward_a", "power.backward_b"},
     {"minimum", "minimum.backward_a", "minimum.backward_b"},
     {"maximum", "maximum.backward_a", "maximum.backward_b"},
+    {"prelu", "prelu.backward_a", "prelu.backward_b"},
     {"equal", "equal.backward_a", "equal.backward_b"},
 }};
 
@@ -85,8 +86,9 @@ std::vector<ValueId> Binary::gradient(GraphBuilder& graph, std::span<const Value
                                              {inputs[0], inputs[1], diff});
       }
   }
-  return {sum_to(graph, full[0], graph.type(inputs[0]).shape),
-          sum_to(graph, full[1], graph.type(inputs[1]).shape)};
+  const Shape a = graph.type(inputs[0]).shape;
+  const Shape b = graph.type(inputs[1]).shape;
+  return {sum_to(graph, full[0], a), sum_to(graph, full[1], b)};
 }
 
 std::string_view BinaryBackward::name() const {

@@ -4,14 +4,24 @@
 
 namespace syrtos::ops {
 
-enum class BinaryKind { add, subtract, multiply, divide, power, minimum, maximum, equal };
+enum class BinaryKind {
+  add,
+  subtract,
+  multiply,
+  divide,
+  power,
+  minimum,
+  maximum,
+  prelu,  ///< a, below 0 b * a
+  equal,  ///< 1 or 0; has no gradient
+};
 
 /// The shape of what two values give together: axes are matched from the last one on, and an extent
 /// of 1 is repeated. Throws a RequestError that names the operation where they do not fit.
 Shape broadcast_shape(const Op& op, const Shape& a, const Shape& b);
 
-/// dst = a ? b, element by element; the shapes are broadcast as in NumPy. equal gives 1 or 0 and
-/// has no gradient. Sums and products of two values of one shape are Add and Multiply.
+/// dst = a ? b, element by element; the shapes are broadcast as in NumPy. Sums and products of two
+/// values of one shape are Add and Multiply.
 class Binary : public Op {
  public:
   BinaryKind kind = BinaryKind::add;

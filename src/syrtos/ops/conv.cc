@@ -182,6 +182,23 @@ std::vector<TensorType> ConvBackwardData::infer(std::span<const TensorType> inpu
   return {diff_src};
 }
 
+// It is linear in both: with y = T(x, w) and <T(x, w), g> = <x, conv(g, w)>, x gets conv(g, w) and
+// w what a convolution of g whose result has the gradient x would get.
+std::vector<ValueId> ConvBackwardData::gradient(GraphBuilder& graph,
+                                                std::span<const ValueId> inputs,
+                                                std::span<const ValueId> /*outputs*/,
+                                                std::span<const ValueId> output_gradients) const {
+  auto data = std::make_shared<Conv>();
+  data->window = window;
+  data->groups = groups;
+  auto weights = std::make_shared<ConvBackwardWeights>();
+  weights->window = window;
+  weights->groups = groups;
+  const ValueId diff_weights = graph.add_one(weights, {output_gradients[0], inputs[0]});
+  const ValueId diff_data = graph.add_one(data, {output_gradients[0], inputs[1]});
+  return {diff_data, diff_weights};
+}
+
 double ConvBackwardData::flops(std::span<const TensorType> inputs,
                                std::span<const TensorType> outputs) const {
   return conv_flops(window, groups, outputs[0].shape, inputs[0].shape);

@@ -50,7 +50,8 @@ class Conv : public Op {
                std::span<const TensorType> outputs) const override;
 };
 
-/// (diff_dst [N,O,spatial'], weights) -> diff_src [N,I,spatial], of diff_dst's type.
+/// (diff_dst [N,O,spatial'], weights) -> diff_src [N,I,spatial], of diff_dst's type. In a forward
+/// pass it is a transposed convolution, and has a gradient.
 class ConvBackwardData : public Op {
  public:
   Window window;
@@ -60,6 +61,9 @@ class ConvBackwardData : public Op {
   std::string_view name() const override { return "conv.backward_data"; }
   std::string attributes() const override;
   std::vector<TensorType> infer(std::span<const TensorType> inputs) const override;
+  std::vector<ValueId> gradient(GraphBuilder& graph, std::span<const ValueId> inputs,
+                                std::span<const ValueId> outputs,
+                                std::span<const ValueId> output_gradients) const override;
   void reference(std::span<const RefTensor> inputs, std::span<RefTensor> outputs,
                  const Step& step) const override;
   double flops(std::span<const TensorType> inputs,

@@ -5,11 +5,13 @@
 namespace syrtos::ops {
 
 /// (log-probabilities [N,C], labels [N] s32) -> loss [1] f32: the mean over the batch of
-/// -sum_c target[c] * log p[c]; target is 1 - smoothing for the label plus smoothing / C
-/// everywhere.
+/// -weight * sum_c target[c] * log p[c]; target is 1 - smoothing for the label plus smoothing / C
+/// everywhere, weight that of the label's class (1 where none are given). The divisor is the number
+/// of samples, so that the parts of a divided batch add up to the whole.
 class CrossEntropy : public Op {
  public:
   float smoothing = 0;
+  std::vector<float> class_weights;  ///< one for each class, or none
 
   std::string_view name() const override { return "cross_entropy"; }
   std::string attributes() const override;
@@ -25,7 +27,8 @@ class CrossEntropy : public Op {
 class CrossEntropyBackward : public Op {
  public:
   float smoothing = 0;
-  TensorType type;  ///< of the log-probabilities
+  std::vector<float> class_weights;  ///< one for each class, or none
+  TensorType type;                   ///< of the log-probabilities
 
   std::string_view name() const override { return "cross_entropy.backward"; }
   std::string attributes() const override;
@@ -39,6 +42,7 @@ class CrossEntropyBackward : public Op {
 class SoftmaxCrossEntropy : public Op {
  public:
   float smoothing = 0;
+  std::vector<float> class_weights;  ///< one for each class, or none
 
   std::string_view name() const override { return "softmax_cross_entropy"; }
   std::string attributes() const override;
@@ -47,10 +51,12 @@ class SoftmaxCrossEntropy : public Op {
                  const Step& step) const override;
 };
 
-/// (probabilities, labels, diff_loss [1]) -> diff_logits [N,C] = diff_loss / N * (p - target).
+/// (probabilities, labels, diff_loss [1]) -> diff_logits [N,C] = diff_loss / N * weight * (p -
+/// target).
 class SoftmaxCrossEntropyBackward : public Op {
  public:
   float smoothing = 0;
+  std::vector<float> class_weights;  ///< one for each class, or none
 
   std::string_view name() const override { return "softmax_cross_entropy.backward"; }
   std::string attributes() const override;

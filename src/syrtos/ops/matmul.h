@@ -4,9 +4,10 @@
 
 namespace syrtos::ops {
 
-/// dst = op(a) * op(b) (+ bias over the columns), then ReLU if fused; op transposes where asked.
-/// op(a) [M,K], op(b) [K,N], bias [N] f32, dst [M,N]. A dense layer is a = src [batch,in] and
-/// b = weights [out,in] transposed; its gradients are two more products.
+/// dst = op(a) * op(b) (+ bias over the columns), then ReLU if fused; op transposes the last two
+/// axes where asked. op(a) [...,M,K], op(b) [...,K,N], bias [N] f32 (of matrices alone), dst
+/// [...,M,N]; the axes before the last two are broadcast as in NumPy. A dense layer is a = src
+/// [batch,in] and b = weights [out,in] transposed; its gradients are two more products.
 class MatMul : public Op {
  public:
   bool transpose_a = false;

@@ -83,11 +83,12 @@ class Op {
   virtual double flops(std::span<const TensorType> inputs,
                        std::span<const TensorType> outputs) const;
 
-  /// True when the output is the input's bytes under another shape (in plain layout).
-  virtual bool is_view() const { return false; }
   /// True when running it twice does not give the same result or changes state (batch norm's
   /// running statistics): such nodes are never merged.
   virtual bool has_side_effects() const { return false; }
+
+  /// True when it stays even where nobody uses what it gives: somebody elsewhere counts on it.
+  virtual bool must_run() const { return false; }
 };
 
 /// Helpers for shape rules: each throws a RequestError "[name] ..." when the condition fails.

@@ -8,10 +8,19 @@ namespace syrtos::ops {
 
 namespace {
 
+/// From the first element of a window to behind its last.
+int64_t reach_of(const Window& window, size_t axis) {
+  return window.dilation[axis] * (window.kernel[axis] - 1) + 1;
+}
+
 template <typename PoolOp>
 std::string pool_attributes(const PoolOp& op) {
   if (op.adaptive) return fmt::format("adaptive {}x{}", op.output[0], op.output[1]);
-  return op.window.to_string() + (op.count_padding ? " count_padding" : "");
+  std::string text = op.window.to_string() + (op.count_padding ? " count_padding" : "");
+  if (op.overhang != std::array<int64_t, 2>{0, 0}) {
+    text += fmt::format(" overhang {}x{}", op.overhang[0], op.overhang[1]);
+  }
+  return text;
 }
 
 /// The shape of dst for src [N,C,spatial].
@@ -27,12 +36,14 @@ Shape pool_shape(const PoolOp& op, const TensorType& src) {
   if (!op.adaptive) {
     for (size_t i = 0; i < static_cast<size_t>(op.window.axes); ++i) {
       const int64_t padding = std::max(op.window.pad_begin[i], op.window.pad_end[i]);
-      if (padding >= op.window.kernel[i]) {
+      if (padding >= reach_of(op.window, i)) {
         fail_shape(op, fmt::format("padding must be smaller than the kernel, found {} for src {}",
                                    op.window.to_string(), to_string(src)));
       }
     }
-    for (const int64_t extent : window_output(op, op.window, src)) shape.append(extent);
+    Window whole = op.window;
+    for (size_t i = 0; i < whole.pad_end.size(); ++i) whole.pad_end[i] += op.overhang[i];
+    for (const int64_t extent : window_output(op, whole, src)) shape.append(extent);
     return shape;
   }
   for (int axis = 0; axis < axes; ++axis) {
@@ -46,6 +57,21 @@ Shape pool_shape(const PoolOp& op, const TensorType& src) {
 }
 
 }  // namespace
+
+std::array<int64_t, 2> overhang_of(const Window& window, const Shape& src) {
+  std::array<int64_t, 2> overhang{0, 0};
+  for (int axis = 0; axis < window.axes && axis + 2 < src.rank(); ++axis) {
+    const auto i = static_cast<size_t>(axis);
+    const int64_t stride = window.stride[i];
+    const int64_t padded = src[axis + 2] + window.pad_begin[i] + window.pad_end[i];
+    const int64_t span = padded - reach_of(window, i);
+    if (span <= -stride) continue;  // not even part of a window
+    int64_t outputs = (span + stride - 1) / stride + 1;
+    if ((outputs - 1) * stride >= src[axis + 2] + window.pad_begin[i]) --outputs;
+    overhang[i] = std::max<int64_t>(0, (outputs - 1) * stride + reach_of(window, i) - padded);
+  }
+  return overhang;
+}
 
 std::string_view Pool::name() const { return kind == PoolKind::max ? "max_pool" : "average_pool"; }
 
@@ -66,6 +92,7 @@ std::vector<ValueId> Pool::gradient(GraphBuilder& graph, std::span<const ValueId
   auto backward = std::make_shared<PoolBackward>();
   backward->kind = kind;
   backward->window = window;
+  backward->overhang = overhang;
   backward->count_padding = count_padding;
   backward->adaptive = adaptive;
   backward->output = output;

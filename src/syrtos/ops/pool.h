@@ -13,8 +13,10 @@ enum class PoolKind { max, average };
 class Pool : public Op {
  public:
   PoolKind kind = PoolKind::max;
-  Window window;               ///< dilation is not used
-  bool count_padding = false;  ///< average: padding counts in the divisor
+  Window window;
+  /// How far the last window reaches beyond the padding, where it only partly fits.
+  std::array<int64_t, 2> overhang{0, 0};
+  bool count_padding = false;  ///< average: padding counts in the divisor, the overhang does not
   bool adaptive = false;
   std::array<int64_t, 2> output{1, 1};  ///< adaptive only
 
@@ -28,11 +30,16 @@ class Pool : public Op {
                  const Step& step) const override;
 };
 
+/// The overhang with which a last window that only partly fits counts too (ceil mode); it begins
+/// within the image or the padding before it.
+std::array<int64_t, 2> overhang_of(const Window& window, const Shape& src);
+
 /// Max: (diff_dst, position) -> diff_src; average: (diff_dst) -> diff_src.
 class PoolBackward : public Op {
  public:
   PoolKind kind = PoolKind::max;
   Window window;
+  std::array<int64_t, 2> overhang{0, 0};
   bool count_padding = false;
   bool adaptive = false;
   std::array<int64_t, 2> output{1, 1};

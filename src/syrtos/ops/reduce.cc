@@ -6,6 +6,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/ops/arithmetic.h"
+#include "syrtos/ops/binary.h"
 
 namespace syrtos::ops {
 
@@ -31,9 +32,21 @@ Shape without_axes(const Op& op, const Shape& shape, const std::vector<int>& axe
 
 }  // namespace
 
-std::string_view Reduce::name() const { return mean ? "reduce_mean" : "reduce_sum"; }
+std::string_view Reduce::name() const {
+  switch (kind) {
+    case ReduceKind::sum:
+      return "reduce_sum";
+    case ReduceKind::mean:
+      return "reduce_mean";
+    case ReduceKind::max:
+      return "reduce_max";
+  }
+  return "?";
+}
 
-std::string Reduce::attributes() const { return fmt::format("axes {}", fmt::join(axes, ",")); }
+std::string Reduce::attributes() const {
+  return fmt::format("axes {}{}", fmt::join(axes, ","), f32_output ? " f32" : "");
+}
 
 std::vector<TensorType> Reduce::infer(std::span<const TensorType> inputs) const {
   require_inputs(*this, inputs, 1);
@@ -42,21 +55,37 @@ std::vector<TensorType> Reduce::infer(std::span<const TensorType> inputs) const 
     fail_shape(*this, fmt::format("expected at least one axis of src {}, found none",
                                   to_string(inputs[0])));
   }
-  return {{inputs[0].dtype, without_axes(*this, inputs[0].shape, axes)}};
+  const DType dtype = f32_output ? DType::f32 : inputs[0].dtype;
+  return {{dtype, without_axes(*this, inputs[0].shape, axes)}};
 }
 
 std::vector<ValueId> Reduce::gradient(GraphBuilder& graph, std::span<const ValueId> inputs,
-                                      std::span<const ValueId> /*outputs*/,
+                                      std::span<const ValueId> outputs,
                                       std::span<const ValueId> output_gradients) const {
-  auto broadcast = std::make_shared<Broadcast>();
-  broadcast->shape = graph.type(inputs[0]).shape;
-  broadcast->axes = axes;
-  if (mean) {
+  SYRTOS_CHECK(!f32_output, "gradients are added before folding");
+  const Shape src = graph.type(inputs[0]).shape;
+  const auto repeat = [&](ValueId value, float factor) {
+    auto broadcast = std::make_shared<Broadcast>();
+    broadcast->shape = src;
+    broadcast->axes = axes;
+    broadcast->factor = factor;
+    return graph.add_one(broadcast, {value});
+  };
+  if (kind == ReduceKind::sum) return {repeat(output_gradients[0], 1)};
+  if (kind == ReduceKind::mean) {
     int64_t count = 1;
-    for (const int axis : axes) count *= broadcast->shape[axis];
-    broadcast->factor = 1.0F / static_cast<float>(count);
+    for (const int axis : axes) count *= src[axis];
+    return {repeat(output_gradients[0], 1.0F / static_cast<float>(count))};
   }
-  return {graph.add_one(broadcast, {output_gradients[0]})};
+  // diff_src = [src = max] * diff_dst / how many have it
+  const ValueId mask = graph.add_one(std::make_shared<Binary>(BinaryKind::equal),
+                                     {inputs[0], repeat(outputs[0], 1)});
+  auto sum = std::make_shared<Reduce>();
+  sum->axes = axes;
+  const ValueId count = graph.add_one(sum, {mask});
+  const ValueId part =
+      graph.add_one(std::make_shared<Binary>(BinaryKind::divide), {output_gradients[0], count});
+  return {graph.add_one(std::make_shared<Multiply>(), {mask, repeat(part, 1)})};
 }
 
 std::string Broadcast::attributes() const {

@@ -4,11 +4,15 @@
 
 namespace syrtos::ops {
 
-/// Sum or mean over some axes, which disappear from the shape ([1] remains when none is left).
+enum class ReduceKind { sum, mean, max };
+
+/// Sum, mean or maximum over some axes, which disappear from the shape ([1] remains when none is
+/// left). The gradient of a maximum goes in equal parts to all elements that have it.
 class Reduce : public Op {
  public:
-  bool mean = false;
+  ReduceKind kind = ReduceKind::sum;
   std::vector<int> axes;
+  bool f32_output = false;  ///< dst is f32 also for bf16: gradients of parameters; set by folding
 
   std::string_view name() const override;
   std::string attributes() const override;

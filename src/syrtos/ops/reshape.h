@@ -4,7 +4,8 @@
 
 namespace syrtos::ops {
 
-/// The same elements, in row-major order, under another shape.
+/// The same elements, in row-major order, under another shape. Costs nothing where src lies plain,
+/// and where it lies channels-last and batch and channels stay; elsewhere one copy.
 class Reshape : public Op {
  public:
   Shape shape;
@@ -18,7 +19,6 @@ class Reshape : public Op {
                                 std::span<const ValueId> output_gradients) const override;
   void reference(std::span<const RefTensor> inputs, std::span<RefTensor> outputs,
                  const Step& step) const override;
-  bool is_view() const override { return true; }
 };
 
 }  // namespace syrtos::ops

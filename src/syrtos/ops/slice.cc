@@ -1,6 +1,9 @@
 #include "syrtos/ops/slice.h"
 
+#include <algorithm>
+
 #include "syrtos/base/error.h"
+#include "syrtos/tensor/extents.h"
 
 namespace syrtos::ops {
 
@@ -27,11 +30,12 @@ std::vector<TensorType> Slice::infer(std::span<const TensorType> inputs) const {
   const TensorType& src = inputs[0];
   require_axes(*this, src, begin, size, stride);
   for (int i = 0; i < size.rank(); ++i) {
-    const int64_t last = begin[i] + (size[i] - 1) * stride[i];
-    if (begin[i] < 0 || size[i] < 1 || stride[i] < 1 || last >= src.shape[i]) {
-      fail_shape(*this, fmt::format("{} does not lie within src {}: axis {} would reach from {} "
-                                    "to {}",
-                                    attributes(), to_string(src), i, begin[i], last));
+    const bool positive = begin[i] >= 0 && size[i] >= 1 && stride[i] >= 1;
+    const bool fits = positive && begin[i] < src.shape[i] &&
+                      size[i] - 1 <= (src.shape[i] - 1 - begin[i]) / stride[i];
+    if (!fits) {
+      fail_shape(*this, fmt::format("{} does not lie within axis {} of src {}", attributes(), i,
+                                    to_string(src)));
     }
   }
   return {{src.dtype, size}};
@@ -52,8 +56,8 @@ std::vector<ValueId> Slice::gradient(GraphBuilder& graph, std::span<const ValueI
 }
 
 std::string Pad::attributes() const {
-  return fmt::format("before {} after {} between {}", to_string(before), to_string(after),
-                     to_string(between));
+  return fmt::format("before {} after {} between {}{}", to_string(before), to_string(after),
+                     to_string(between), value == 0 ? "" : fmt::format(" value {}", value));
 }
 
 // Extent of an axis: before + n + (n - 1) * between + after.
@@ -66,6 +70,12 @@ std::vector<TensorType> Pad::infer(std::span<const TensorType> inputs) const {
     if (before[i] < 0 || after[i] < 0 || between[i] < 0 || src.shape[i] < 1) {
       fail_shape(*this, fmt::format("padding must not be negative, found {} for src {}",
                                     attributes(), to_string(src)));
+    }
+    for (const int64_t amount : {before[i], after[i], between[i]}) {
+      if (amount > kMaxElements / std::max<int64_t>(src.shape[i], 1)) {
+        fail_shape(*this,
+                   fmt::format("{} is more than fits around src {}", attributes(), to_string(src)));
+      }
     }
     dst.shape[i] = before[i] + src.shape[i] + (src.shape[i] - 1) * between[i] + after[i];
   }

@@ -21,13 +21,14 @@ class Slice : public Op {
                  const Step& step) const override;
 };
 
-/// Zeros around (`before`, `after`) and between (`between`) the elements of each axis: the inverse
-/// of Slice, and its gradient.
+/// Zeros (or `value`) around (`before`, `after`) and between (`between`) the elements of each axis:
+/// the inverse of Slice, and its gradient.
 class Pad : public Op {
  public:
   Shape before;
   Shape after;
   Shape between;
+  float value = 0;
 
   std::string_view name() const override { return "pad"; }
   std::string attributes() const override;

@@ -4,7 +4,7 @@
 
 namespace syrtos::ops {
 
-/// Over the last axis of [rows, classes]; with `log` its logarithm.
+/// Over the last axis of [..., classes]; with `log` its logarithm.
 class Softmax : public Op {
  public:
   bool log = false;

@@ -23,9 +23,9 @@ void Shape::append(int64_t extent) {
 int64_t Shape::elements() const { return elements_from(0); }
 
 int64_t Shape::elements_from(int axis) const {
-  int64_t product = 1;
-  for (int i = axis; i < rank_; ++i) product *= (*this)[i];
-  return product;
+  uint64_t product = 1;  // what overflows is refused elsewhere, not undefined here
+  for (int i = axis; i < rank_; ++i) product *= static_cast<uint64_t>((*this)[i]);
+  return static_cast<int64_t>(product);
 }
 
 bool Shape::operator==(const Shape& other) const {

@@ -88,7 +88,7 @@ PointwiseLoop pointwise_loop(const Shape& shape, const Strides& result,
 
 void pointwise(PointwiseFunction function, DType dtype, const PointwiseLoop& loop,
                const void* const* inputs, float alpha, float beta, void* dst) {
-  const auto kernel = kernels().run[function][index_of(dtype)];
+  const auto kernel = kernels().run[static_cast<int>(function)][index_of(dtype)];
   const auto run = [&](int64_t row, int64_t begin, int64_t end) {
     std::array<int64_t, kMostOperands> offsets{};
     offsets_of(loop, row, offsets);

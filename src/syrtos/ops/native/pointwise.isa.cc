@@ -17,6 +17,12 @@ constexpr float kTwoOverRootPi = 1.12837916710f;  // 2 / sqrt(pi)
   return vec_exp(x > 88.0f ? broadcast(88.0f) : x);
 }
 
+/// exp(-x^2 / 2); beyond 12.8 it is as good as nothing.
+[[gnu::always_inline]] inline Vec bell(Vec x) {
+  const Vec power = x * x * -0.72134752f;  // of 2
+  return exp2_within(power < -119.0f ? broadcast(-119.0f) : power);
+}
+
 /// Lane by lane: nobody raises to general powers where time matters.
 inline Vec vec_power(Vec a, Vec b) {
   Vec result;
@@ -59,8 +65,9 @@ SYRTOS_POINTWISE(HardSwish, x* clamp(x*(1.0f / 6) + 0.5f, 0.0f, 1.0f),
 SYRTOS_POINTWISE(Clip, clamp(x, alpha, beta),
                  x < alpha ? Vec{} : (x > beta ? Vec{} : broadcast(1.0f)))
 SYRTOS_POINTWISE(ExactGelu, x*(0.5f + 0.5f * vec_erf(x * kHalfRoot)),
-                 0.5f + 0.5f * vec_erf(x * kHalfRoot) + x * kNormalDensity * vec_exp(-0.5f * x * x))
+                 0.5f + 0.5f * vec_erf(x * kHalfRoot) + x * kNormalDensity * bell(x))
 SYRTOS_POINTWISE(Silu, x* vec_sigmoid(x), vec_sigmoid(x) * (1.0f + x * (1.0f - vec_sigmoid(x))))
+SYRTOS_POINTWISE(Affine, alpha* x + beta, broadcast(alpha) + 0.0f * x)
 #undef SYRTOS_POINTWISE
 
 template <typename Function>
@@ -93,6 +100,7 @@ SYRTOS_OF(2, Quotient, x[0] / x[1])
 SYRTOS_OF(2, Power, vec_power(x[0], x[1]))
 SYRTOS_OF(2, Minimum, vec_min(x[0], x[1]))
 SYRTOS_OF(2, Maximum, vec_max(x[0], x[1]))
+SYRTOS_OF(2, Prelu, x[0] < 0.0f ? x[0] * x[1] : x[0])
 SYRTOS_OF(2, Equal, x[0] == x[1] ? broadcast(1.0f) : Vec{})
 SYRTOS_OF(3, QuotientBackwardA, x[2] / x[1])
 SYRTOS_OF(3, QuotientBackwardB, -x[2] * x[0] / (x[1] * x[1]))
@@ -102,6 +110,8 @@ SYRTOS_OF(3, MinimumBackwardA, x[2] * share(x[0], x[1]))
 SYRTOS_OF(3, MinimumBackwardB, x[2] * share(x[1], x[0]))
 SYRTOS_OF(3, MaximumBackwardA, x[2] * share(x[1], x[0]))
 SYRTOS_OF(3, MaximumBackwardB, x[2] * share(x[0], x[1]))
+SYRTOS_OF(3, PreluBackwardA, x[0] < 0.0f ? x[2] * x[1] : x[2])
+SYRTOS_OF(3, PreluBackwardB, x[0] < 0.0f ? x[2] * x[0] : Vec{})
 #undef SYRTOS_OF
 
 template <typename T>
@@ -179,6 +189,7 @@ const PointwiseKernels pointwise_kernels = {{
     SYRTOS_BOTH(Power),
     SYRTOS_BOTH(Minimum),
     SYRTOS_BOTH(Maximum),
+    SYRTOS_BOTH(Prelu),
     SYRTOS_BOTH(Equal),
     SYRTOS_BOTH(QuotientBackwardA),
     SYRTOS_BOTH(QuotientBackwardB),
@@ -188,6 +199,9 @@ const PointwiseKernels pointwise_kernels = {{
     SYRTOS_BOTH(MinimumBackwardB),
     SYRTOS_BOTH(MaximumBackwardA),
     SYRTOS_BOTH(MaximumBackwardB),
+    SYRTOS_BOTH(PreluBackwardA),
+    SYRTOS_BOTH(PreluBackwardB),
+    SYRTOS_BOTH(Forward<Affine>),
 }};
 
 #undef SYRTOS_BOTH

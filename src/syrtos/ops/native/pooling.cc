@@ -18,13 +18,14 @@ void check(const PoolAxis& axis) {
   SYRTOS_CHECK(axis.input >= 1 && axis.output >= 1, "input = {}, output = {}", axis.input,
                axis.output);
   if (axis.adaptive) return;
-  SYRTOS_CHECK(axis.kernel >= 1 && axis.stride >= 1 && axis.padding >= 0,
-               "kernel = {}, stride = {}, padding = {}", axis.kernel, axis.stride, axis.padding);
-  SYRTOS_CHECK(
-      axis.padding < axis.kernel && (axis.output - 1) * axis.stride - axis.padding < axis.input,
-      "a window covers no input: input = {}, output = {}, kernel = {}, stride = {}, "
-      "padding = {}",
-      axis.input, axis.output, axis.kernel, axis.stride, axis.padding);
+  SYRTOS_CHECK(axis.kernel >= 1 && axis.stride >= 1 && axis.dilation >= 1 && axis.padding >= 0,
+               "kernel = {}, stride = {}, dilation = {}, padding = {}", axis.kernel, axis.stride,
+               axis.dilation, axis.padding);
+  SYRTOS_CHECK(axis.padding < axis.dilation * (axis.kernel - 1) + 1 &&
+                   (axis.output - 1) * axis.stride - axis.padding < axis.input,
+               "a window covers no input: input = {}, output = {}, kernel = {}, stride = {}, "
+               "padding = {}",
+               axis.input, axis.output, axis.kernel, axis.stride, axis.padding);
 }
 
 // Splits the lines of all images of the input or the output over threads.

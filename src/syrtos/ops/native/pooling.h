@@ -10,7 +10,7 @@
 
 namespace syrtos::ops::native {
 
-/// One spatial axis. Output o covers the inputs [o*stride - padding, o*stride - padding + kernel)
+/// One spatial axis. Output o covers the inputs o*stride - padding + k*dilation for k < kernel
 /// that exist or, if adaptive, [floor(o*input/output), ceil((o+1)*input/output)). padding_end only
 /// counts in the divisors of averages that include padding.
 struct PoolAxis {
@@ -21,6 +21,7 @@ struct PoolAxis {
   int64_t padding = 0;
   int64_t padding_end = 0;
   bool adaptive = false;
+  int64_t dilation = 1;
 };
 
 struct PoolShape {

@@ -10,11 +10,15 @@ namespace {
 
 struct Window {
   int64_t begin, end;
+  int64_t step = 1;
 };
 
 inline int64_t ceil_divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 inline int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/// From the first position of a window to behind its last.
+inline int64_t reach_of(const PoolAxis& axis) { return axis.dilation * (axis.kernel - 1) + 1; }
 
 /// The inputs that output o covers.
 inline Window inputs_of(const PoolAxis& axis, int64_t o) {
@@ -22,27 +26,35 @@ inline Window inputs_of(const PoolAxis& axis, int64_t o) {
     return {o * axis.input / axis.output, ceil_divide((o + 1) * axis.input, axis.output)};
   }
   const int64_t begin = o * axis.stride - axis.padding;
-  return {larger(begin, 0), smaller(begin + axis.kernel, axis.input)};
+  const int64_t skipped = begin < 0 ? ceil_divide(-begin, axis.dilation) * axis.dilation : 0;
+  return {begin + skipped, smaller(begin + reach_of(axis), axis.input), axis.dilation};
 }
 
-/// The outputs that cover input i: the same rule with input and output exchanged if adaptive.
+/// The outputs whose windows reach over input i (those with gaps may leave it out): the same rule
+/// with input and output exchanged if adaptive.
 inline Window outputs_of(const PoolAxis& axis, int64_t i) {
   if (axis.adaptive) {
     return {i * axis.output / axis.input, ceil_divide((i + 1) * axis.output, axis.input)};
   }
-  const int64_t first = i + axis.padding - axis.kernel + 1;
+  const int64_t first = i + axis.padding - reach_of(axis) + 1;
   return {first <= 0 ? 0 : ceil_divide(first, axis.stride),
           smaller((i + axis.padding) / axis.stride + 1, axis.output)};
+}
+
+/// Whether one of them, with its gaps, covers input i.
+inline bool covers(const PoolAxis& axis, int64_t o, int64_t i) {
+  return axis.dilation == 1 || (i + axis.padding - o * axis.stride) % axis.dilation == 0;
 }
 
 /// How many positions of the axis count in the average of output o.
 inline int64_t divisor_of(const PoolShape& shape, const PoolAxis& axis, int64_t o) {
   if (!shape.count_padding || axis.adaptive) {
     const Window window = inputs_of(axis, o);
-    return window.end - window.begin;
+    return ceil_divide(window.end - window.begin, window.step);
   }
   const int64_t begin = o * axis.stride - axis.padding;
-  return smaller(begin + axis.kernel, axis.input + axis.padding_end) - begin;
+  const int64_t end = smaller(begin + reach_of(axis), axis.input + axis.padding_end);
+  return ceil_divide(end - begin, axis.dilation);
 }
 
 inline float share_of_window(const PoolShape& shape, int64_t oh, int64_t ow) {
@@ -66,9 +78,9 @@ void average(const PoolShape& shape, int64_t begin, int64_t end, const void* src
           0, channels, [&](auto tile) __attribute__((always_inline)) {
             constexpr int kVectors = decltype(tile)::kVectors;
             Vec sum[kVectors] = {};
-            for (int64_t h = lines.begin; h < lines.end; ++h) {
+            for (int64_t h = lines.begin; h < lines.end; h += lines.step) {
               const T* line = image + h * shape.width.input * channels;
-              for (int64_t w = columns.begin; w < columns.end; ++w) {
+              for (int64_t w = columns.begin; w < columns.end; w += columns.step) {
 #pragma GCC unroll 4
                 for (int v = 0; v < kVectors; ++v) sum[v] += tile.get(line + w * channels, v);
               }
@@ -95,7 +107,9 @@ void average_backward(const PoolShape& shape, int64_t begin, int64_t end, const 
             constexpr int kVectors = decltype(tile)::kVectors;
             Vec sum[kVectors] = {};
             for (int64_t oh = lines.begin; oh < lines.end; ++oh) {
+              if (!covers(shape.height, oh, row % shape.height.input)) continue;
               for (int64_t ow = columns.begin; ow < columns.end; ++ow) {
+                if (!covers(shape.width, ow, w)) continue;
                 const float share = share_of_window(shape, oh, ow);
                 const T* diff = image + (oh * shape.width.output + ow) * channels;
 #pragma GCC unroll 4
@@ -132,8 +146,8 @@ void max(const PoolShape& shape, int64_t begin, int64_t end, const void* src, vo
               top[v] = tile.get(image + origin * channels, v);
               where[v] = IntVec{} + static_cast<int32_t>(origin);
             }
-            for (int64_t h = lines.begin; h < lines.end; ++h) {
-              for (int64_t w = columns.begin; w < columns.end; ++w) {
+            for (int64_t h = lines.begin; h < lines.end; h += lines.step) {
+              for (int64_t w = columns.begin; w < columns.end; w += columns.step) {
                 const int64_t pixel = h * shape.width.input + w;
                 const IntVec here = IntVec{} + static_cast<int32_t>(pixel);
 #pragma GCC unroll 4

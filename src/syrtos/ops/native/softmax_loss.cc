@@ -87,6 +87,9 @@ int64_t softmax_cross_entropy(const CrossEntropyShape& shape, const SoftmaxCross
            row_of(args.probabilities, args.probabilities_dtype, begin, classes),
            args.loss == nullptr ? nullptr : args.loss + begin);
   });
+  if (args.loss != nullptr && shape.class_weights != nullptr) {
+    for (int64_t r = 0; r < shape.rows; ++r) args.loss[r] *= shape.weight(args.labels[r]);
+  }
   if (args.mean_loss != nullptr) {
     double sum = 0;
     for (int64_t r = 0; r < shape.rows; ++r) sum += args.loss[r];
@@ -104,9 +107,12 @@ int64_t softmax_cross_entropy_backward(const CrossEntropyShape& shape, DType pro
   const auto kernel =
       kernels().cross_entropy_backward[index_of(probabilities_dtype)][index_of(diff_dtype)];
   for_rows(shape.rows, classes, [&](int64_t begin, int64_t end) {
-    kernel(end - begin, classes, shape.smoothing,
-           row_of(probabilities, probabilities_dtype, begin, classes), labels + begin, factor,
-           row_of(diff_logits, diff_dtype, begin, classes));
+    const int64_t together = shape.class_weights == nullptr ? end - begin : 1;
+    for (int64_t row = begin; row < end; row += together) {
+      kernel(together, classes, shape.smoothing,
+             row_of(probabilities, probabilities_dtype, row, classes), labels + row,
+             factor * shape.weight(labels[row]), row_of(diff_logits, diff_dtype, row, classes));
+    }
   });
   return -1;
 }

@@ -27,14 +27,19 @@ struct CrossEntropyShape {
   int64_t classes = 0;
   float smoothing =
       0;  ///< target = 1 - smoothing for the label plus smoothing / classes everywhere
+  const float* class_weights = nullptr;  ///< what samples of each class weigh; null: 1
+
+  float weight(int32_t label) const {
+    return class_weights == nullptr ? 1.0F : class_weights[label];
+  }
 };
 
 /// The first row whose label is not in [0, classes), or -1.
 int64_t find_bad_label(const CrossEntropyShape& shape, const int32_t* labels);
 
-/// loss[row] = -sum_c target[c] * log p[c] with p = softmax(logits); probabilities (may be logits
-/// if of the same type) and loss may each be null. Returns the first row with a label out of range,
-/// having computed nothing, or -1.
+/// loss[row] = -weight * sum_c target[c] * log p[c] with p = softmax(logits); probabilities (may be
+/// logits if of the same type) and loss may each be null. Returns the first row with a label out of
+/// range, having computed nothing, or -1.
 struct SoftmaxCrossEntropy {
   DType logits_dtype;
   const void* logits;
@@ -46,8 +51,8 @@ struct SoftmaxCrossEntropy {
 };
 int64_t softmax_cross_entropy(const CrossEntropyShape& shape, const SoftmaxCrossEntropy& args);
 
-/// diff_logits = (p - target) * factor; with factor = 1 / rows the gradient of the mean loss.
-/// Returns the first row with a label out of range, having computed nothing, or -1.
+/// diff_logits = (p - target) * weight * factor; with factor = 1 / rows the gradient of the mean
+/// loss. Returns the first row with a label out of range, having computed nothing, or -1.
 int64_t softmax_cross_entropy_backward(const CrossEntropyShape& shape, DType probabilities_dtype,
                                        const void* probabilities, const int32_t* labels,
                                        float factor, DType diff_dtype, void* diff_logits);

@@ -79,48 +79,6 @@ inline Vec vec_log(Vec x) {
   return x >= 0.0f ? positive : broadcast(__builtin_nanf(""));
 }
 
-/// The error function: an odd polynomial up to 1, and 1 - erfc(x) through an exponential beyond.
-inline Vec vec_erf(Vec x) {
-  const IntVec sign = reinterpret_cast<IntVec>(x) & INT32_MIN;
-  const Vec size = reinterpret_cast<Vec>(reinterpret_cast<IntVec>(x) ^ sign);
-  const Vec square = size * size;
-  Vec p = broadcast(7.853861353153693e-5f);
-  p = p * square - 8.010193625184903e-4f;
-  p = p * square + 5.188327685732524e-3f;
-  p = p * square - 2.685381193529856e-2f;
-  p = p * square + 1.128358514861418e-1f;
-  p = p * square - 3.761262582423300e-1f;
-  p = p * square + 1.128379165726710f;
-  const Vec small = p * size;
-  const Vec bounded = size > 9.0f ? broadcast(9.0f) : size;
-  const Vec t = 1.0f / (1.0f + 0.5f * bounded);
-  Vec q = broadcast(0.17087277f);
-  q = q * t - 0.82215223f;
-  q = q * t + 1.48851587f;
-  q = q * t - 1.13520398f;
-  q = q * t + 0.27886807f;
-  q = q * t - 0.18628806f;
-  q = q * t + 0.09678418f;
-  q = q * t + 0.37409196f;
-  q = q * t + 1.00002368f;
-  q = q * t - 1.26551223f;
-  const Vec large = 1.0f - t * vec_exp(q - bounded * bounded);
-  const Vec result = size <= 1.0f ? small : large;
-  return reinterpret_cast<Vec>(reinterpret_cast<IntVec>(x != x ? x : result) | sign);
-}
-
-inline Vec vec_sqrt(Vec x) {
-  Vec result;
-  for (int i = 0; i < kLanes; ++i) result[i] = __builtin_sqrtf(x[i]);
-  return result;
-}
-
-// Gelu in the form with tanh, written with sigmoid: x s(u), u = a (x + c x^3). Beyond kGeluEdge it
-// is 0 and x within a float's precision; the edge keeps infinities out of the products.
-constexpr float kGeluSlope = 1.5957691216f;  // a = 2 sqrt(2 / pi)
-constexpr float kGeluCubic = 0.044715f;      // c
-constexpr float kGeluEdge = 9.0f;
-
 /// 2^t for |t| <= 120, within 3e-7: t = k + r with |r| <= 1/2, a polynomial for 2^r, and k added to
 /// its exponent bits.
 inline Vec exp2_within(Vec t) {
@@ -137,7 +95,7 @@ inline Vec exp2_within(Vec t) {
                                (reinterpret_cast<IntVec>(shifted) << 23));
 }
 
-/// 1 / x for x from 1 to 2^120; a division takes as long as half of the rest of gelu.
+/// 1 / x for x from 1 to 2^120; a division takes as long as half of a polynomial.
 inline Vec reciprocal(Vec x) {
 #if defined(__AVX512F__)
   const Vec guess =
@@ -147,6 +105,48 @@ inline Vec reciprocal(Vec x) {
   return 1.0f / x;
 #endif
 }
+
+/// The error function: an odd polynomial up to 1, and 1 - erfc(x) through an exponential beyond.
+inline Vec vec_erf(Vec x) {
+  const IntVec sign = reinterpret_cast<IntVec>(x) & INT32_MIN;
+  const Vec size = reinterpret_cast<Vec>(reinterpret_cast<IntVec>(x) ^ sign);
+  const Vec square = size * size;
+  Vec p = broadcast(7.853861353153693e-5f);
+  p = p * square - 8.010193625184903e-4f;
+  p = p * square + 5.188327685732524e-3f;
+  p = p * square - 2.685381193529856e-2f;
+  p = p * square + 1.128358514861418e-1f;
+  p = p * square - 3.761262582423300e-1f;
+  p = p * square + 1.128379165726710f;
+  const Vec small = p * size;
+  const Vec bounded = size > 9.0f ? broadcast(9.0f) : size;
+  const Vec t = reciprocal(1.0f + 0.5f * bounded);
+  Vec q = broadcast(0.17087277f);
+  q = q * t - 0.82215223f;
+  q = q * t + 1.48851587f;
+  q = q * t - 1.13520398f;
+  q = q * t + 0.27886807f;
+  q = q * t - 0.18628806f;
+  q = q * t + 0.09678418f;
+  q = q * t + 0.37409196f;
+  q = q * t + 1.00002368f;
+  q = q * t - 1.26551223f;
+  const Vec large = 1.0f - t * exp2_within((q - bounded * bounded) * 1.44269504f);
+  const Vec result = size <= 1.0f ? small : large;
+  return reinterpret_cast<Vec>(reinterpret_cast<IntVec>(x != x ? x : result) | sign);
+}
+
+inline Vec vec_sqrt(Vec x) {
+  Vec result;
+  for (int i = 0; i < kLanes; ++i) result[i] = __builtin_sqrtf(x[i]);
+  return result;
+}
+
+// Gelu in the form with tanh, written with sigmoid: x s(u), u = a (x + c x^3). Beyond kGeluEdge it
+// is 0 and x within a float's precision; the edge keeps infinities out of the products.
+constexpr float kGeluSlope = 1.5957691216f;  // a = 2 sqrt(2 / pi)
+constexpr float kGeluCubic = 0.044715f;      // c
+constexpr float kGeluEdge = 9.0f;
 
 /// s(u) for |x| <= kGeluEdge: there exp(-u) is within range, so nothing needs a choice.
 inline Vec gelu_gate(Vec x, Vec square) {

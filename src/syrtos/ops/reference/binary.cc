@@ -35,6 +35,8 @@ double value_of(BinaryKind kind, double a, double b) {
       return std::min(a, b);
     case BinaryKind::maximum:
       return std::max(a, b);
+    case BinaryKind::prelu:
+      return a < 0 ? a * b : a;
     case BinaryKind::equal:
       return a == b ? 1 : 0;
   }
@@ -56,6 +58,9 @@ double slope_of(BinaryKind kind, bool second, double a, double b) {
       return second ? share(b, a, true) : share(a, b, true);
     case BinaryKind::maximum:
       return second ? share(b, a, false) : share(a, b, false);
+    case BinaryKind::prelu:
+      if (a < 0) return second ? a : b;
+      return second ? 0 : 1;
     default:
       return 0;
   }

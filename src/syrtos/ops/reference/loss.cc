@@ -9,15 +9,22 @@ namespace {
 
 /// The probability that a label asks of class c: 1 - smoothing for its own class, plus
 /// smoothing / C for every class.
-double target(float smoothing, const RefTensor& labels, int64_t row, int64_t c, int64_t classes) {
+template <typename LossOp>
+double target(const LossOp& op, const RefTensor& labels, int64_t row, int64_t c, int64_t classes) {
   const bool own = static_cast<int64_t>(labels[row]) == c;
-  return (own ? 1.0 - static_cast<double>(smoothing) : 0.0) +
-         static_cast<double>(smoothing) / static_cast<double>(classes);
+  return (own ? 1.0 - static_cast<double>(op.smoothing) : 0.0) +
+         static_cast<double>(op.smoothing) / static_cast<double>(classes);
+}
+
+/// What a sample weighs.
+template <typename LossOp>
+double weight(const LossOp& op, const RefTensor& labels, int64_t row) {
+  return op.class_weights.empty() ? 1.0 : op.class_weights[static_cast<size_t>(labels[row])];
 }
 
 }  // namespace
 
-// loss = -1/N * sum of target * log p
+// loss = -1/N * sum of weight * target * log p
 void CrossEntropy::reference(std::span<const RefTensor> inputs, std::span<RefTensor> outputs,
                              const Step& /*step*/) const {
   const RefTensor& log_p = inputs[0];
@@ -25,19 +32,21 @@ void CrossEntropy::reference(std::span<const RefTensor> inputs, std::span<RefTen
   const int64_t classes = log_p.shape[1];
   double sum = 0;
   for (int64_t i = 0; i < rows * classes; ++i) {
-    sum -= target(smoothing, inputs[1], i / classes, i % classes, classes) * log_p[i];
+    sum -= weight(*this, inputs[1], i / classes) *
+           target(*this, inputs[1], i / classes, i % classes, classes) * log_p[i];
   }
   outputs[0][0] = sum / static_cast<double>(rows);
 }
 
-// diff = -diff_loss / N * target
+// diff = -diff_loss / N * weight * target
 void CrossEntropyBackward::reference(std::span<const RefTensor> inputs,
                                      std::span<RefTensor> outputs, const Step& /*step*/) const {
   const int64_t rows = type.shape[0];
   const int64_t classes = type.shape[1];
   for (int64_t i = 0; i < rows * classes; ++i) {
     outputs[0][i] = -inputs[1][0] / static_cast<double>(rows) *
-                    target(smoothing, inputs[0], i / classes, i % classes, classes);
+                    weight(*this, inputs[0], i / classes) *
+                    target(*this, inputs[0], i / classes, i % classes, classes);
   }
 }
 
@@ -56,14 +65,14 @@ void SoftmaxCrossEntropy::reference(std::span<const RefTensor> inputs, std::span
     for (int64_t c = 0; c < classes; ++c) sum += std::exp(logits[row * classes + c] - largest);
     for (int64_t c = 0; c < classes; ++c) {
       const double log_p = logits[row * classes + c] - largest - std::log(sum);
-      loss -= target(smoothing, inputs[1], row, c, classes) * log_p;
+      loss -= weight(*this, inputs[1], row) * target(*this, inputs[1], row, c, classes) * log_p;
       outputs[1][row * classes + c] = std::exp(log_p);
     }
   }
   outputs[0][0] = loss / static_cast<double>(rows);
 }
 
-// diff_logits = diff_loss / N * (p - target)
+// diff_logits = diff_loss / N * weight * (p - target)
 void SoftmaxCrossEntropyBackward::reference(std::span<const RefTensor> inputs,
                                             std::span<RefTensor> outputs,
                                             const Step& /*step*/) const {
@@ -71,8 +80,9 @@ void SoftmaxCrossEntropyBackward::reference(std::span<const RefTensor> inputs,
   const int64_t rows = probabilities.shape[0];
   const int64_t classes = probabilities.shape[1];
   for (int64_t i = 0; i < rows * classes; ++i) {
-    const double asked = target(smoothing, inputs[1], i / classes, i % classes, classes);
-    outputs[0][i] = inputs[2][0] / static_cast<double>(rows) * (probabilities[i] - asked);
+    const double asked = target(*this, inputs[1], i / classes, i % classes, classes);
+    outputs[0][i] = inputs[2][0] / static_cast<double>(rows) *
+                    weight(*this, inputs[1], i / classes) * (probabilities[i] - asked);
   }
 }
 

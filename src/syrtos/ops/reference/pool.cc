@@ -6,9 +6,11 @@ namespace syrtos::ops {
 
 namespace {
 
-/// The part of one axis that an output covers, and how far the window reaches with its padding.
+/// The elements of one axis that an output covers, and how many there are with its padding.
 struct Span {
-  int64_t begin, end, with_padding;
+  int64_t begin, end, step, with_padding;
+
+  int64_t count() const { return (end - begin + step - 1) / step; }
 };
 
 /// src and dst as 2-D; a 1-D image has one row.
@@ -27,17 +29,25 @@ class Geometry {
   }
 
   Span span(size_t axis, int64_t position) const {
-    if (static_cast<int>(axis) < first_) return {0, 1, 1};
+    if (static_cast<int>(axis) < first_) return {0, 1, 1, 1};
     const int64_t extent = in[axis];
     if (op_.adaptive) {
       const int64_t begin = position * extent / out[axis];
       const int64_t end = ((position + 1) * extent + out[axis] - 1) / out[axis];
-      return {begin, end, end - begin};
+      return {begin, end, 1, end - begin};
     }
     const size_t own = axis - static_cast<size_t>(first_);
     const int64_t begin = position * op_.window.stride[own] - op_.window.pad_begin[own];
-    const int64_t end = begin + op_.window.kernel[own];
-    return {std::max<int64_t>(begin, 0), std::min(end, extent), op_.window.kernel[own]};
+    const int64_t step = op_.window.dilation[own];
+    Span span{extent, 0, step, 0};
+    for (int64_t k = 0; k < op_.window.kernel[own]; ++k) {
+      const int64_t at = begin + k * step;
+      if (at < extent + op_.window.pad_end[own]) ++span.with_padding;
+      if (at < 0 || at >= extent) continue;
+      span.begin = std::min(span.begin, at);
+      span.end = at + 1;
+    }
+    return span;
   }
 
   int64_t planes;
@@ -62,9 +72,8 @@ void for_each_window(const Geometry<PoolOp>& g, Body&& body) {
 }
 
 double divisor(const Span& rows, const Span& columns, bool count_padding) {
-  return static_cast<double>(count_padding
-                                 ? rows.with_padding * columns.with_padding
-                                 : (rows.end - rows.begin) * (columns.end - columns.begin));
+  return static_cast<double>(count_padding ? rows.with_padding * columns.with_padding
+                                           : rows.count() * columns.count());
 }
 
 }  // namespace
@@ -80,8 +89,8 @@ void Pool::reference(std::span<const RefTensor> inputs, std::span<RefTensor> out
     const int64_t image = plane * g.in[0] * g.in[1];
     int64_t best = rows.begin * g.in[1] + columns.begin;
     double sum = 0;
-    for (int64_t y = rows.begin; y < rows.end; ++y) {
-      for (int64_t x = columns.begin; x < columns.end; ++x) {
+    for (int64_t y = rows.begin; y < rows.end; y += rows.step) {
+      for (int64_t x = columns.begin; x < columns.end; x += columns.step) {
         const int64_t position = y * g.in[1] + x;
         sum += src[image + position];
         if (src[image + position] > src[image + best]) best = position;
@@ -109,8 +118,8 @@ void PoolBackward::reference(std::span<const RefTensor> inputs, std::span<RefTen
       diff_src[image + static_cast<int64_t>(inputs[1][d])] += diff_dst[d];
       return;
     }
-    for (int64_t y = rows.begin; y < rows.end; ++y) {
-      for (int64_t x = columns.begin; x < columns.end; ++x) {
+    for (int64_t y = rows.begin; y < rows.end; y += rows.step) {
+      for (int64_t x = columns.begin; x < columns.end; x += columns.step) {
         diff_src[image + y * g.in[1] + x] += diff_dst[d] / divisor(rows, columns, count_padding);
       }
     }

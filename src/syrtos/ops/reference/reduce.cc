@@ -1,6 +1,7 @@
 #include "syrtos/ops/reduce.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "syrtos/ops/reference/index.h"
 
@@ -20,16 +21,18 @@ int64_t position_without(const Shape& shape, const Shape& index, const std::vect
 
 }  // namespace
 
-// dst = sum of src over the axes (/ their elements)
+// dst = sum of src over the axes (/ their elements), or their maximum
 void Reduce::reference(std::span<const RefTensor> inputs, std::span<RefTensor> outputs,
                        const Step& /*step*/) const {
   const RefTensor& src = inputs[0];
   RefTensor& dst = outputs[0];
-  std::fill(dst.values.begin(), dst.values.end(), 0.0);
+  const bool max = kind == ReduceKind::max;
+  std::fill(dst.values.begin(), dst.values.end(), max ? -INFINITY : 0.0);
   for_each_index(src.shape, [&](const Shape& index, int64_t position) {
-    dst[position_without(src.shape, index, axes)] += src[position];
+    double& result = dst[position_without(src.shape, index, axes)];
+    result = max ? std::max(result, src[position]) : result + src[position];
   });
-  if (!mean) return;
+  if (kind != ReduceKind::mean) return;
   const double count =
       static_cast<double>(src.shape.elements()) / static_cast<double>(dst.shape.elements());
   for (double& value : dst.values) value /= count;

@@ -18,10 +18,10 @@ void Slice::reference(std::span<const RefTensor> inputs, std::span<RefTensor> ou
   });
 }
 
-// dst[before + i * (between + 1)] = src[i], zero elsewhere
+// dst[before + i * (between + 1)] = src[i], `value` elsewhere
 void Pad::reference(std::span<const RefTensor> inputs, std::span<RefTensor> outputs,
                     const Step& /*step*/) const {
-  std::fill(outputs[0].values.begin(), outputs[0].values.end(), 0.0);
+  std::fill(outputs[0].values.begin(), outputs[0].values.end(), value);
   for_each_index(inputs[0].shape, [&](const Shape& index, int64_t position) {
     Shape to = index;
     for (int axis = 0; axis < to.rank(); ++axis) {

@@ -9,8 +9,8 @@ namespace syrtos::ops {
 void Softmax::reference(std::span<const RefTensor> inputs, std::span<RefTensor> outputs,
                         const Step& /*step*/) const {
   const RefTensor& src = inputs[0];
-  const int64_t classes = src.shape[1];
-  for (int64_t row = 0; row < src.shape[0]; ++row) {
+  const int64_t classes = src.shape[src.shape.rank() - 1];
+  for (int64_t row = 0; row < src.shape.elements() / classes; ++row) {
     double largest = src[row * classes];
     for (int64_t c = 1; c < classes; ++c) largest = std::max(largest, src[row * classes + c]);
     double sum = 0;
@@ -27,8 +27,8 @@ void SoftmaxBackward::reference(std::span<const RefTensor> inputs, std::span<Ref
                                 const Step& /*step*/) const {
   const RefTensor& dst = inputs[0];
   const RefTensor& diff_dst = inputs[1];
-  const int64_t classes = dst.shape[1];
-  for (int64_t row = 0; row < dst.shape[0]; ++row) {
+  const int64_t classes = dst.shape[dst.shape.rank() - 1];
+  for (int64_t row = 0; row < dst.shape.elements() / classes; ++row) {
     double sum = 0;
     for (int64_t i = row * classes; i < (row + 1) * classes; ++i) {
       sum += log ? diff_dst[i] : diff_dst[i] * dst[i];
