@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "syrtos/base/error.h"
+#include "syrtos/graph/passes.h"
 #include "syrtos/ops/activation.h"
 #include "syrtos/ops/arithmetic.h"
 #include "syrtos/ops/bias.h"
@@ -16,6 +19,7 @@ namespace syrtos::test {
 namespace {
 
 using graph::Graph;
+using graph::Node;
 using graph::ParameterGradient;
 using graph::Phase;
 using graph::ValueId;
@@ -216,6 +220,33 @@ TEST(Gradients, OfBf16WeightsAreF32) {
 TEST(Reference, RefusesAMissingValue) {
   TwoLayers net;
   EXPECT_THROW(graph::evaluate_reference(net.graph, {}), InternalError);
+}
+
+TEST(Gradients, FrozenParametersGetNoneAndWhatOnlyTheyNeedIsNotComputed) {
+  Graph g;
+  const ValueId x = g.add_input("x", {DType::f32, {2, 3}});
+  const ValueId first = g.add_parameter("first", {DType::f32, {4, 3}}, 1);
+  const ValueId second = g.add_parameter("second", {DType::f32, {2, 4}}, 1);
+  const auto dense = [&](ValueId src, ValueId weights) {
+    auto op = std::make_shared<ops::MatMul>();
+    op->transpose_b = true;
+    return g.add_one(op, {src, weights});
+  };
+  const ValueId y = dense(dense(x, first), second);
+  const ValueId target = g.add_input("target", g.type(y));
+  const ValueId loss = g.add_one(std::make_shared<ops::HalfSquaredError>(), {y, target});
+  g.freeze(first);
+  add_gradients(g, loss);
+  ASSERT_EQ(g.gradients().size(), 1U);
+  EXPECT_EQ(g.gradients()[0].parameter, second);
+  g.set_output("loss", loss);
+  prune(g);
+  EXPECT_EQ(std::ranges::count_if(g.nodes(),
+                                  [](const Node& node) {
+                                    return node.phase == Phase::backward &&
+                                           node.op->name() == "matmul";
+                                  }),
+            1);
 }
 
 }  // namespace

@@ -9,10 +9,12 @@
 #include "syrtos/ops/bias.h"
 #include "syrtos/ops/binary.h"
 #include "syrtos/ops/cast.h"
+#include "syrtos/ops/gather.h"
 #include "syrtos/ops/gelu.h"
 #include "syrtos/ops/pointwise.h"
 #include "syrtos/ops/reshape.h"
 #include "syrtos/ops/softmax.h"
+#include "syrtos/ops/transpose.h"
 #include "tests/support/gradient_check.h"
 #include "tests/support/make_ops.h"
 
@@ -39,6 +41,12 @@ ops::Window uneven_pool_window() {
   return window;
 }
 
+ops::Window gaps_window() {
+  ops::Window window = window_2d(2, 2, 1);
+  window.dilation = {3, 2};
+  return window;
+}
+
 std::vector<GradientCase> linear_cases() {
   return {
       {"Conv1x1", conv(window_2d(1)), {{{2, 3, 3, 2}}, {{4, 3, 1, 1}}}},
@@ -52,6 +60,12 @@ std::vector<GradientCase> linear_cases() {
       {"MatMulDense", matmul(false, true), {{{3, 4}}, {{2, 4}}}},
       {"MatMulTransposedA", matmul(true, false), {{{4, 3}}, {{4, 2}}}},
       {"MatMulTransposedBoth", matmul(true, true), {{{4, 3}}, {{2, 4}}}},
+      {"MatMulSeveral", matmul(false, true), {{{2, 3, 4}}, {{2, 2, 4}}}},
+      {"MatMulBroadcast", matmul(true, false), {{{2, 1, 4, 3}}, {{2, 4, 2}}}},
+      {"MatMulOneForAll", matmul(false, false), {{{2, 3, 4}}, {{4, 2}}}},
+      {"ConvTranspose",
+       conv_transpose(uneven_window(), {2, 2, 5, 4}),
+       {{{2, 3, 2, 5}}, {{3, 2, 3, 2}}}},
       {"BiasOfImage", std::make_shared<ops::BiasAdd>(), {{{2, 3, 2, 2}}, {{3}}}},
       {"BiasOfRows", std::make_shared<ops::BiasAdd>(), {{{4, 3}}, {{3}}}},
   };
@@ -66,6 +80,10 @@ std::vector<GradientCase> image_cases() {
       {"BatchNormOfRows",
        batch_norm(),
        {{{5, 3}}, {{3}}, {{3}}, {{3}, Role::state}, {{3}, Role::state}}},
+      {"LayerNorm", layer_norm(2), {{{2, 3, 4}}, {{4}}, {{4}}}},
+      {"LayerNormOfTwoAxes", layer_norm(1), {{{3, 2, 3}}, {{2, 3}}, {{2, 3}}}},
+      {"GroupNorm", group_norm(2), {{{2, 4, 3, 2}}, {{4}}, {{4}}}},
+      {"InstanceNorm", group_norm(3), {{{2, 3, 5}}, {{3}}, {{3}}}},
       {"LocalResponseNorm", lrn(3), {{{2, 5, 2, 2}}}},
       {"LocalResponseNormWide", lrn(5), {{{1, 4, 2, 3}}}},
       {"MaxPool", pool(PoolKind::max, window_2d(2, 2)), {image}},
@@ -78,6 +96,12 @@ std::vector<GradientCase> image_cases() {
       {"AveragePoolOverlapping", pool(PoolKind::average, window_2d(3, 1, 1)), {image}},
       {"AveragePoolUneven", pool(PoolKind::average, uneven_pool_window()), {{{1, 2, 6, 5}}}},
       {"AveragePoolCounting", pool(PoolKind::average, window_2d(3, 2, 1), true), {image}},
+      {"MaxPoolWithGaps", pool(PoolKind::max, gaps_window()), {{{1, 2, 6, 5}}}},
+      {"AveragePoolWithGaps", pool(PoolKind::average, gaps_window()), {{{1, 2, 6, 5}}}},
+      {"AveragePoolOverhanging",
+       overhanging(PoolKind::average, window_2d(3, 2, 1), {2, 3, 4, 4}),
+       {image}},
+      {"MaxPoolOverhanging", overhanging(PoolKind::max, window_2d(3, 2), {2, 3, 4, 4}), {image}},
       {"AveragePool1D", pool(PoolKind::average, window_1d(2, 2)), {{{2, 2, 6}}}},
       {"AveragePoolGlobal", adaptive_pool(PoolKind::average, 1, 1), {image}},
       {"AveragePoolAdaptive", adaptive_pool(PoolKind::average, 3, 2), {{{1, 2, 4, 5}}}},
@@ -93,6 +117,7 @@ std::vector<GradientCase> pointwise_cases() {
       {"Gelu", std::make_shared<ops::Gelu>(), {rows}},
       {"Softmax", std::make_shared<ops::Softmax>(false), {rows}},
       {"LogSoftmax", std::make_shared<ops::Softmax>(true), {rows}},
+      {"SoftmaxOfRank3", std::make_shared<ops::Softmax>(false), {{{2, 3, 4}}}},
       {"Dropout", dropout(0.4F, 3), {{{4, 6}}}},
       {"DropoutOfImage", dropout(0.5F, 1), {{{2, 3, 3, 2}}}},
       {"Add", std::make_shared<ops::Add>(), {rows, rows}},
@@ -145,6 +170,7 @@ std::vector<GradientCase> binary_cases() {
       {"Power", of_two(BinaryKind::power), {{{2, 3}, Role::positive}, {{3}, Role::positive}}},
       {"Minimum", of_two(BinaryKind::minimum), {{{3, 5}}, {{5}}}},
       {"Maximum", of_two(BinaryKind::maximum), {{{3, 5}}, {{3, 1}}}},
+      {"Prelu", of_two(BinaryKind::prelu), {image, {{3, 1, 1}}}},
   };
 }
 
@@ -157,6 +183,12 @@ std::vector<GradientCase> moving_cases() {
       {"Pad", pad({0, 1}, {0, 2}, {0, 0}), {{{2, 3}}}},
       {"PadBetween", pad({0, 1, 0}, {1, 0, 2}, {0, 1, 2}), {{{2, 3, 2}}}},
       {"Reshape", std::make_shared<ops::Reshape>(Shape{2, 6}), {{{2, 3, 2}}}},
+      {"Transpose", std::make_shared<ops::Transpose>(std::vector{2, 0, 1}), {{{2, 3, 2}}}},
+      {"AxisMap",
+       axis_map(1, {{{2, 1.0F}}, {}, {{0, 0.5F}, {2, -0.25F}}, {{1, 2.0F}}}),
+       {{{2, 3, 2}}}},
+      {"Gather", std::make_shared<ops::Gather>(1), {{{2, 3, 2}}, {{2, 2}, Role::labels}}},
+      {"ReduceMax", reduce_max({0, 2}), {{{2, 3, 2}}}},
       {"ReduceSum", reduce(false, {1}), {{{2, 3, 2}}}},
       {"ReduceMean", reduce(true, {0, 2}), {{{2, 3, 2}}}},
       {"Broadcast", broadcast({2, 3, 2}, {1}), {{{2, 2}}}},
@@ -167,9 +199,16 @@ std::vector<GradientCase> moving_cases() {
 std::vector<GradientCase> loss_cases() {
   const Operand rows{{4, 3}};
   const Operand labels{{4}, Role::labels};
+  const Operand given{{4, 3}, Role::input};
   return {
       {"CrossEntropy", cross_entropy(), {rows, labels}},
       {"CrossEntropySmoothed", cross_entropy(0.1F), {rows, labels}},
+      {"CrossEntropyWeighted", cross_entropy(0.1F, {0.5F, 2.0F, 1.0F}), {rows, labels}},
+      {"AbsoluteError", element_loss(ops::ElementLossKind::absolute), {rows, given}},
+      {"HuberError", element_loss(ops::ElementLossKind::huber, 0.62F), {rows, given}},
+      {"BinaryCrossEntropy",
+       element_loss(ops::ElementLossKind::binary_cross_entropy),
+       {rows, given}},
       {"HalfSquaredError",
        std::make_shared<ops::HalfSquaredError>(),
        {{{3, 2, 2}}, {{3, 2, 2}, Role::input}}},
@@ -196,32 +235,68 @@ INSTANTIATE_TEST_SUITE_P(All, OperationGradient, testing::ValuesIn(all_cases()),
 TEST(OperationGradients, AreCheckedForEveryForwardOperation) {
   std::set<std::string> checked;
   for (const GradientCase& test : all_cases()) checked.emplace(test.op->name());
-  // scale_by, constant and softmax_cross_entropy only stand where no gradient passes.
-  for (const char* name : {"conv",          "matmul",
-                           "bias_add",      "batch_norm",
-                           "lrn",           "max_pool",
-                           "average_pool",  "relu",
-                           "sigmoid",       "tanh",
-                           "softmax",       "log_softmax",
-                           "dropout",       "concat",
-                           "slice",         "pad",
-                           "add",           "multiply",
-                           "scale",         "cast",
-                           "reshape",       "reduce_sum",
-                           "reduce_mean",   "broadcast",
-                           "cross_entropy", "half_squared_error",
-                           "l2_penalty",    "gelu",
-                           "negative",      "absolute",
-                           "square_root",   "exponential",
-                           "logarithm",     "erf",
-                           "reciprocal",    "leaky_relu",
-                           "elu",           "softplus",
-                           "hard_sigmoid",  "hard_swish",
-                           "clip",          "exact_gelu",
-                           "silu",          "broadcast_add",
-                           "subtract",      "broadcast_multiply",
-                           "divide",        "power",
-                           "minimum",       "maximum"}) {
+  // scale_by, constant, literal and softmax_cross_entropy only stand where no gradient passes.
+  for (const char* name : {"conv",
+                           "matmul",
+                           "bias_add",
+                           "batch_norm",
+                           "lrn",
+                           "max_pool",
+                           "average_pool",
+                           "relu",
+                           "sigmoid",
+                           "tanh",
+                           "softmax",
+                           "log_softmax",
+                           "dropout",
+                           "concat",
+                           "slice",
+                           "pad",
+                           "add",
+                           "multiply",
+                           "scale",
+                           "cast",
+                           "reshape",
+                           "reduce_sum",
+                           "reduce_mean",
+                           "broadcast",
+                           "cross_entropy",
+                           "half_squared_error",
+                           "l2_penalty",
+                           "gelu",
+                           "negative",
+                           "absolute",
+                           "square_root",
+                           "exponential",
+                           "logarithm",
+                           "erf",
+                           "reciprocal",
+                           "leaky_relu",
+                           "elu",
+                           "softplus",
+                           "hard_sigmoid",
+                           "hard_swish",
+                           "clip",
+                           "exact_gelu",
+                           "silu",
+                           "broadcast_add",
+                           "subtract",
+                           "broadcast_multiply",
+                           "divide",
+                           "power",
+                           "minimum",
+                           "maximum",
+                           "prelu",
+                           "transpose",
+                           "axis_map",
+                           "gather",
+                           "reduce_max",
+                           "conv.backward_data",
+                           "layer_norm",
+                           "group_norm",
+                           "absolute_error",
+                           "huber_error",
+                           "binary_cross_entropy"}) {
     EXPECT_TRUE(checked.contains(name)) << name << " has no gradient check";
   }
 }

@@ -8,7 +8,7 @@
 #include "syrtos/graph/passes.h"
 #include "syrtos/graph/program.h"
 #include "syrtos/nn/zoo/zoo.h"
-#include "syrtos/ops/onednn/backend.h"
+#include "syrtos/ops/cpu/backend.h"
 
 namespace syrtos::nn {
 namespace {
@@ -64,7 +64,7 @@ TEST_P(LearnsOneBatch, AndItsLossGoesDown) {
       {.batch = kBatch, .classes = kClasses, .height = c.side, .width = c.side, .dtype = c.dtype});
   graph::add_gradients(model.graph, model.loss);
   graph::optimise(model.graph);
-  const auto backend = ops::onednn::make_backend();
+  const auto backend = ops::cpu::make_backend();
   const auto parameters = std::make_shared<graph::Parameters>();
   const auto program = graph::compile(model.graph, *backend, parameters);
   initialize_parameters(model, 1, *parameters);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "syrtos/nn/zoo/zoo.h"
+#include "syrtos/ops/composed.h"
 
 namespace syrtos::nn {
 namespace {
@@ -102,6 +103,21 @@ TEST(TableSize, GoogLeNet) {
   EXPECT_EQ(parameters_at("googlenet", options), trunk + side(512) + side(528));
   options.training = false;
   EXPECT_EQ(parameters_at("googlenet", options), trunk);
+}
+
+TEST(MultiplyAdds, OfSeveralMatricesAndOfTransposedConvolutions) {
+  graph::Graph g;
+  const auto value = [&](const char* name, Shape shape) {
+    return g.add_input(name, {DType::f32, shape});
+  };
+  ops::matmul(g, value("a", {2, 3, 4, 5}), value("b", {2, 3, 5, 6}));
+  EXPECT_EQ(nn::multiply_adds(g, g.nodes().back()), 2 * 3 * 4 * 5 * 6);
+  ops::ConvTransposeOptions options;
+  options.window.kernel = {3, 3};
+  options.window.stride = {2, 2};
+  ops::conv_transpose(g, value("x", {2, 6, 4, 5}), value("weights", {6, 7, 3, 3}), options);
+  // Each element of x meets each weight of its channel once.
+  EXPECT_EQ(nn::multiply_adds(g, g.nodes().back()), 2 * 6 * 4 * 5 * 7 * 9);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include "syrtos/graph/program.h"
 #include "syrtos/nn/eigen.h"
 #include "syrtos/nn/zoo/zoo.h"
-#include "syrtos/ops/onednn/backend.h"
+#include "syrtos/ops/cpu/backend.h"
 
 namespace syrtos::nn {
 namespace {
@@ -128,7 +128,7 @@ TEST_P(FrozenKernel, IsAStateWithoutGradientThatStaysAsItStarts) {
   for (const graph::Node& node : model.graph.nodes()) {
     EXPECT_FALSE(node.name == "whiten" && node.op->name() == "conv.backward_weights");
   }
-  const auto backend = ops::onednn::make_backend();
+  const auto backend = ops::cpu::make_backend();
   const auto parameters = std::make_shared<graph::Parameters>();
   const auto program = graph::compile(model.graph, *backend, parameters);
   const PatchCovariance patches{3, 2, 2, random_covariance(12)};

@@ -14,7 +14,7 @@
 #include "syrtos/data/sets/random_data.h"
 #include "syrtos/nn/model.h"
 #include "syrtos/nn/zoo/zoo.h"
-#include "syrtos/ops/onednn/backend.h"
+#include "syrtos/ops/cpu/backend.h"
 #include "syrtos/optim/optimizer.h"
 #include "syrtos/train/network/compiled_network.h"
 #include "tests/step/allocations.h"
@@ -124,7 +124,7 @@ TEST_P(Step, AllocatesNothingAndCreatesNoPrimitive) {
   step(0);
   step(1);
 
-  const int64_t primitives = ops::onednn::primitives_created();
+  const int64_t primitives = ops::cpu::primitives_created();
   EXPECT_NE(testing::internal::GetCapturedStdout().find("create"), std::string::npos);
   testing::internal::CaptureStdout();
   counting = true;
@@ -133,7 +133,7 @@ TEST_P(Step, AllocatesNothingAndCreatesNoPrimitive) {
   counting = false;
   const std::string verbose = testing::internal::GetCapturedStdout();
   EXPECT_EQ(ours, 0);
-  EXPECT_EQ(ops::onednn::primitives_created(), primitives);
+  EXPECT_EQ(ops::cpu::primitives_created(), primitives);
   EXPECT_EQ(verbose.find("create"), std::string::npos) << verbose;
   RecordProperty("allocations_inside_libraries", libraries);
   ours = 0;

@@ -6,7 +6,11 @@
 #include <numeric>
 
 #include "syrtos/nn/zoo/zoo.h"
+#include "syrtos/ops/cpu/backend.h"
+#include "syrtos/ops/loss.h"
+#include "syrtos/ops/matmul.h"
 #include "syrtos/train/network/compiled_network.h"
+#include "syrtos/train/network/replica.h"
 
 namespace syrtos {
 namespace {
@@ -19,6 +23,38 @@ train::CompiledNetwork make_network(const char* name, DType dtype) {
   options.height = options.width = 32;
   options.dtype = dtype;
   return {nn::find_network(name), options, train::CompiledNetwork::Use::training};
+}
+
+TEST(PassPartsOfFrozen, ParametersBelongToNoBucketAndLieBehindTheOthers) {
+  graph::Graph g;
+  const auto dense = [&](graph::ValueId src, const char* name, int64_t in, int64_t out) {
+    auto op = std::make_shared<ops::MatMul>();
+    op->transpose_b = true;
+    return g.add_one(op, {src, g.add_parameter(name, {DType::f32, {out, in}}, 1)});
+  };
+  const graph::ValueId x = g.add_input("x", {DType::f32, {2, 3}});
+  graph::ValueId y = dense(dense(dense(x, "first", 3, 4), "second", 4, 5), "third", 5, 2);
+  y = g.add_one(std::make_shared<ops::HalfSquaredError>(), {y, g.add_input("t", g.type(y))});
+  g.freeze(g.find("first"));
+  g.freeze(g.find("third"));
+  g.set_output("loss", y);
+  graph::add_gradients(g, y);
+  const auto backend = ops::cpu::make_backend();
+  const auto program = graph::compile(g, *backend, std::make_shared<graph::Parameters>());
+  const auto& slots = program->parameters().slots();
+  ASSERT_EQ(slots.size(), 3U);
+  EXPECT_EQ(slots[0].name, "second");
+  EXPECT_FALSE(slots[0].frozen());
+  EXPECT_TRUE(slots[1].frozen() && slots[2].frozen());
+  EXPECT_EQ(train::tensors_of(program->parameters()).size(), 1U);
+  int needed = 0;
+  int finished = 0;
+  for (const graph::PassPart& part : graph::parts_of_pass(*program, std::vector<int>{0})) {
+    needed += static_cast<int>(part.needs.size());
+    finished += static_cast<int>(part.finishes.size());
+  }
+  EXPECT_EQ(needed, 1);
+  EXPECT_EQ(finished, 1);
 }
 
 class PassParts : public testing::TestWithParam<DType> {};

@@ -18,7 +18,7 @@
 #include "syrtos/graph/reference.h"
 #include "syrtos/nn/model.h"
 #include "syrtos/nn/zoo/zoo.h"
-#include "syrtos/ops/onednn/backend.h"
+#include "syrtos/ops/cpu/backend.h"
 
 namespace syrtos {
 namespace {
@@ -53,7 +53,7 @@ class Worker {
  public:
   Worker(const std::string& network, const nn::ModelOptions& options, int64_t first)
       : model_((network == "small" ? small_network() : nn::find_network(network)).build(options)),
-        backend_(ops::onednn::make_backend()),
+        backend_(ops::cpu::make_backend()),
         parameters_(std::make_shared<graph::Parameters>()) {
     graph::add_gradients(model_.graph, model_.loss);
     graph::Graph graph = model_.graph;

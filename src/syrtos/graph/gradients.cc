@@ -3,6 +3,7 @@
 #include "syrtos/base/error.h"
 #include "syrtos/graph/graph.h"
 #include "syrtos/ops/arithmetic.h"
+#include "syrtos/ops/cast.h"
 
 namespace syrtos::graph {
 
@@ -25,30 +26,37 @@ class Backward {
     one->value = 1;
     graph_.set_scope(graph_.value(loss).producer == kNone ? std::string()
                                                           : node(graph_.value(loss).producer).name);
+    for (NodeId id = 0; id < forward_nodes_; ++id) origins_.push_back(id);
     contribute(loss, graph_.add_one(one, {}));
+    note_origin(graph_.value(loss).producer);
   }
 
-  void run() {
+  std::vector<NodeId> run() {
     for (NodeId id = forward_nodes_ - 1; id >= 0; --id) {
       // A copy: adding nodes moves the graph's own.
       const Node node = this->node(id);
       graph_.set_scope(node.name);
       if (wants_gradient(node)) apply_rule(node);
       finish_parameters(id, node);
+      note_origin(id);
     }
     graph_.order_gradients();
+    return std::move(origins_);
   }
 
  private:
+  /// Whatever was added since the last call came from this node.
+  void note_origin(NodeId id) { origins_.resize(graph_.nodes().size(), id); }
+
   const Node& node(NodeId id) const { return graph_.nodes()[static_cast<size_t>(id)]; }
   bool depends(ValueId value) const { return depends_[static_cast<size_t>(value)]; }
 
-  /// Which values depend on a parameter, and which node uses each value first.
+  /// Which values depend on a parameter that is trained, and which node uses each value first.
   void find_dependents() {
     depends_.assign(graph_.values().size(), false);
     first_user_.assign(graph_.values().size(), kNone);
     for (const ValueId parameter : graph_.values_of(ValueKind::parameter)) {
-      depends_[static_cast<size_t>(parameter)] = true;
+      depends_[static_cast<size_t>(parameter)] = !graph_.value(parameter).frozen();
     }
     for (NodeId id = 0; id < forward_nodes_; ++id) {
       bool any = false;
@@ -69,10 +77,16 @@ class Backward {
            std::any_of(node.inputs.begin(), node.inputs.end(), needed);
   }
 
+  // Rules may give f32 for a bf16 value, or bf16 for a parameter; gradients of parameters are f32,
+  // all others of their value's type.
   void contribute(ValueId value, ValueId gradient) {
-    if (value != kNone && gradient != kNone && depends(value)) {
-      pieces_[static_cast<size_t>(value)].push_back(gradient);
+    if (value == kNone || gradient == kNone || !depends(value)) return;
+    const bool parameter = graph_.value(value).kind == ValueKind::parameter;
+    const DType dtype = parameter ? DType::f32 : graph_.type(value).dtype;
+    if (graph_.type(gradient).dtype != dtype) {
+      gradient = graph_.add_one(std::make_shared<ops::Cast>(dtype), {gradient});
     }
+    pieces_[static_cast<size_t>(value)].push_back(gradient);
   }
 
   /// The gradient of a value: its only piece, or one sum of all; kNone when nobody contributed.
@@ -86,6 +100,11 @@ class Backward {
   void apply_rule(const Node& node) {
     std::vector<ValueId> output_gradients;
     for (const ValueId output : node.outputs) output_gradients.push_back(total(output));
+    // Rules know of no others, and would leave out their share.
+    for (size_t i = 1; i < output_gradients.size(); ++i) {
+      SYRTOS_CHECK(output_gradients[i] == kNone, "[{}] has a gradient of its first result alone",
+                   node.op->name());
+    }
     const auto gradients = node.op->gradient(graph_, node.inputs, node.outputs, output_gradients);
     SYRTOS_CHECK(gradients.size() == node.inputs.size(), "[{}] gave {} gradients for {} inputs",
                  node.op->name(), gradients.size(), node.inputs.size());
@@ -121,11 +140,12 @@ class Backward {
   std::vector<std::vector<ValueId>> pieces_;  ///< by forward value
   std::vector<bool> depends_;
   std::vector<NodeId> first_user_;
+  std::vector<NodeId> origins_;  ///< by node
 };
 
 }  // namespace
 
-void add_gradients(Graph& graph, ValueId loss) {
+std::vector<NodeId> add_gradients(Graph& graph, ValueId loss) {
   if (!(graph.type(loss).shape == Shape{1})) {
     fail_request("gradients need a loss of shape [1], found {}", to_string(graph.type(loss)));
   }
@@ -133,9 +153,10 @@ void add_gradients(Graph& graph, ValueId loss) {
   const std::string scope = graph.scope();
   const Phase phase = graph.phase();
   graph.set_phase(Phase::backward);
-  Backward(graph, loss).run();
+  std::vector<NodeId> origins = Backward(graph, loss).run();
   graph.set_phase(phase);
   graph.set_scope(scope);
+  return origins;
 }
 
 }  // namespace syrtos::graph

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "syrtos/base/error.h"
+#include "syrtos/tensor/extents.h"
 
 namespace syrtos::graph {
 
@@ -26,6 +27,13 @@ ValueId Graph::add_state(std::string name, TensorType type) {
   return add_value({type, ValueKind::state, std::move(name), kNone});
 }
 
+void Graph::freeze(ValueId parameter) {
+  Value& value = values_[static_cast<size_t>(parameter)];
+  SYRTOS_CHECK(value.kind == ValueKind::parameter && gradients_.empty(), "{}", value.name);
+  value.rate = 0;
+  value.decay = 0;
+}
+
 ValueId Graph::add_computed(TensorType type) {
   return add_value({type, ValueKind::computed, {}, kNone});
 }
@@ -45,6 +53,11 @@ std::vector<ValueId> Graph::add(std::shared_ptr<const ops::Op> op,
   std::vector<TensorType> output_types;
   try {
     output_types = op->infer(input_types);
+    for (const TensorType& output : output_types) {
+      if (is_countable(output.shape)) continue;
+      fail_request("[{}] expected a result of positive extents and at most {} elements, found {}",
+                   op->name(), kMaxElements, to_string(output));
+    }
   } catch (const RequestError& error) {
     if (scope_.empty()) throw;
     throw RequestError(fmt::format("{}: {}", scope_, error.what()));
@@ -56,6 +69,27 @@ std::vector<ValueId> Graph::add(std::shared_ptr<const ops::Op> op,
   }
   nodes_.push_back(std::move(node));
   return nodes_.back().outputs;
+}
+
+TensorType Value::whole_type() const {
+  TensorType whole = type;
+  if (is_part()) whole.shape[0] = whole_rows;
+  return whole;
+}
+
+size_t Value::first_element() const {
+  if (!is_part()) return 0;
+  return static_cast<size_t>(first_row * (type.shape.elements() / type.shape[0]));
+}
+
+void Graph::take_rows(ValueId parameter, int64_t first, int64_t count) {
+  Value& value = values_[static_cast<size_t>(parameter)];
+  SYRTOS_CHECK(value.kind == ValueKind::parameter && !value.is_part() && count > 0 && first >= 0 &&
+                   first + count <= value.type.shape[0],
+               "rows {} to {} of {}", first, first + count, value.name);
+  value.whole_rows = value.type.shape[0];
+  value.first_row = first;
+  value.type.shape[0] = count;
 }
 
 void Graph::set_output(std::string name, ValueId value) {

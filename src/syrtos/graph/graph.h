@@ -17,7 +17,7 @@ using NodeId = int32_t;
 
 enum class ValueKind {
   input,      ///< given anew for each step: images, labels
-  parameter,  ///< trained; has a gradient
+  parameter,  ///< trained, unless it is frozen; has a gradient then
   state,      ///< kept between steps but not trained: running statistics
   computed,   ///< the output of a node
 };
@@ -30,7 +30,18 @@ struct Value {
   std::string name;         ///< "layer1.0.conv1.weight"; empty for most computed values
   NodeId producer = kNone;  ///< of a computed value
   float decay = 0;          ///< parameters: times the weight decay (1 for kernels, not for biases)
-  float rate = 1;           ///< parameters: times the learning rate
+  float rate = 1;           ///< parameters: times the learning rate; 0 when frozen
+
+  /// Of a parameter of which this graph has only some rows: those that all of it has, and how many
+  /// lie before these. 0: it has all of them.
+  int64_t whole_rows = 0;
+  int64_t first_row = 0;
+
+  bool frozen() const { return kind == ValueKind::parameter && rate == 0; }
+  bool is_part() const { return whole_rows > 0; }
+  TensorType whole_type() const;
+  /// Of its rows, in the whole.
+  size_t first_element() const;
 };
 
 struct Node {
@@ -54,6 +65,11 @@ class Graph : public ops::GraphBuilder {
   ValueId add_input(std::string name, TensorType type);
   ValueId add_parameter(std::string name, TensorType type, float decay, float rate = 1);
   ValueId add_state(std::string name, TensorType type);
+  /// The parameter keeps its value: it gets no gradient, and what only it would need is not
+  /// computed. Before add_gradients().
+  void freeze(ValueId parameter);
+  /// From now on it is these rows of the parameter alone. Before anything uses it with that shape.
+  void take_rows(ValueId parameter, int64_t first, int64_t count);
 
   const TensorType& type(ValueId value) const override;
   std::vector<ValueId> add(std::shared_ptr<const ops::Op> op,
@@ -99,6 +115,8 @@ class Graph : public ops::GraphBuilder {
 /// Extends the graph by the gradients of `loss` (shape [1]) for every parameter it depends on: a
 /// walk back over the nodes that applies each operation's rule and adds up where a value is used
 /// more than once. The result is in graph.gradients(), in the order in which they are finished.
-void add_gradients(Graph& graph, ValueId loss);
+/// Returns, for each node of the graph, the node that it came from: itself, or of the new ones the
+/// one whose gradient it is part of.
+std::vector<NodeId> add_gradients(Graph& graph, ValueId loss);
 
 }  // namespace syrtos::graph

@@ -20,7 +20,9 @@ struct ParameterSlot {
   size_t offset = 0;    ///< in elements, from the start of each arena
   size_t elements = 0;  ///< with padding, which is zero
   float decay = 0;      ///< times the weight decay
-  float rate = 1;       ///< times the learning rate
+  float rate = 1;       ///< times the learning rate; 0 when frozen
+
+  bool frozen() const { return rate == 0; }
 };
 
 struct StateSlot {
@@ -33,7 +35,7 @@ struct StateSlot {
 /// All parameters of a model in one contiguous buffer, all gradients in another, in the order in
 /// which the backward pass finishes them: a bucket of gradients for the network, the optimiser's
 /// sweep and a checkpoint are slices. f32 weights are the truth; where kernels compute in bf16, the
-/// optimiser keeps a rounded copy beside them.
+/// optimiser keeps a rounded copy beside them. Frozen ones lie behind all others.
 /// The programs of one model (training, evaluation, other batch sizes) share one of these; the
 /// first to be compiled decides order and layouts.
 class Parameters {

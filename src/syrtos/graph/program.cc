@@ -101,9 +101,15 @@ std::vector<int> Program::slots_read(const Item& item) const {
     if (id == kNone) continue;
     const auto* data = static_cast<const std::byte*>(placed(id).data);
     for (size_t i = 0; i < parameters_->slots().size(); ++i) {
-      const size_t offset = parameters_->slots()[i].offset;
-      const bool is_copy = working != nullptr && data == working + offset * sizeof(BFloat16);
-      if (data == weights + offset * sizeof(float) || is_copy) read.push_back(static_cast<int>(i));
+      const ParameterSlot& slot = parameters_->slots()[i];
+      // Also where it reads a part of the slot.
+      const auto within = [&](const std::byte* arena, size_t element) {
+        const std::byte* first = arena + slot.offset * element;
+        return arena != nullptr && data >= first && data < first + slot.elements * element;
+      };
+      if (within(weights, sizeof(float)) || within(working, sizeof(BFloat16))) {
+        read.push_back(static_cast<int>(i));
+      }
     }
   }
   return read;
@@ -194,7 +200,7 @@ std::string Program::to_table() const {
                                  "layer", "operation", "implementation", "output", "offset");
   for (size_t i = 0; i < items_.size(); ++i) {
     const Item& item = items_[i];
-    const Placed out = item.sums.empty() ? placed(item.outputs[0]) : placed_sums(item.sums);
+    const Placed out = item.is_first_half() ? placed_sums(item.sums) : placed(item.outputs[0]);
     const std::byte* data = static_cast<const std::byte*>(out.data);
     const bool inside = data >= arena_.bytes() && data < arena_.bytes() + arena_.size();
     text += fmt::format("{:>4}  {:8}  {:28}  {:30}  {:34}  {:24}  {:>12}\n", i,

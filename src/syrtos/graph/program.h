@@ -41,9 +41,12 @@ class Program {
     /// Of a kernel's first half, which has no outputs but these: to be added up over all workers
     /// before the next item, which is the second half. Alone there is nothing to add.
     std::span<float> sums;
+    /// Of such a first half too: what crosses between workers before the next item.
+    const ops::BlockExchange* blocks = nullptr;
 
+    bool is_first_half() const { return !sums.empty() || blocks != nullptr; }
     void run(const ops::Step& step) const {
-      sums.empty() ? kernel->run(step) : kernel->run_first(step);
+      is_first_half() ? kernel->run_first(step) : kernel->run(step);
     }
   };
   /// One value after memory planning.
@@ -53,6 +56,19 @@ class Program {
     ops::Layout layout;
     void* data = nullptr;
     ValueId root = kNone;  ///< the value whose memory it is: itself, or what it is a view of
+  };
+
+  /// Values that come from another part of the network, or leave for it. Whoever runs the program
+  /// lets them cross.
+  struct Message {
+    bool arrives = false;
+    int peer = 0;    ///< the other part
+    int number = 0;  ///< of those between the two, in this direction
+    Phase phase = Phase::forward;
+    /// It is there before this item runs, or is complete before this one runs and stays until the
+    /// next run.
+    size_t item = 0;
+    std::vector<ValueId> values = {};
   };
 
   PhaseTimes run(const ops::Step& step);
@@ -75,6 +91,8 @@ class Program {
   std::vector<int> slots_read(const Item& item) const;
   const std::vector<Item>& items() const { return items_; }
   const Placed& placed(ValueId id) const { return values_[static_cast<size_t>(id)]; }
+  const std::vector<Message>& messages() const { return messages_; }
+  /// Of its own memory.
   size_t arena_bytes() const { return arena_.size(); }
   double flops() const;
 
@@ -93,14 +111,22 @@ class Program {
   std::vector<Placed> values_;
   std::vector<std::pair<std::string, ValueId>> inputs_;
   std::vector<std::pair<std::string, ValueId>> outputs_;
+  std::vector<Message> messages_;
   Buffer arena_;
+  std::shared_ptr<Buffer> passing_;  ///< memory that other programs use too; nullptr: none
+  std::vector<Buffer> constants_;    ///< literals, in the layouts that kernels want
 };
 
 /// Chooses layouts and kernels for each node in order, inserts reorders where a kernel needs
 /// another layout, places values in one arena by liveness, and binds the kernels to it. The graph
 /// must have been through optimise() if its operations are to be fused. `parameters` is laid out by
 /// the first program and shared by the others.
+///
+/// With `passing` programs take turns: each may be interrupted between its forward and its backward
+/// items, and again before it, while another one runs. What is needed only within one of these
+/// halves then lies in this memory, which all of them use. It is made, or replaced by more, here.
 std::unique_ptr<Program> compile(const Graph& graph, ops::Backend& backend,
-                                 std::shared_ptr<Parameters> parameters);
+                                 std::shared_ptr<Parameters> parameters,
+                                 std::shared_ptr<Buffer>* passing = nullptr);
 
 }  // namespace syrtos::graph

@@ -20,7 +20,7 @@ Builder::Scope::Scope(Builder& builder, std::string_view name)
 
 void Builder::enter(std::string_view name) {
   layer_ = prefix_;
-  layer_ += name;
+  layer_ += called_.empty() ? name : called_;
   graph_.set_scope(layer_);
 }
 
@@ -35,6 +35,17 @@ ValueId Builder::state(std::string_view name, const Shape& shape, const Initiali
   std::string full = fmt::format("{}.{}", layer_, name);
   initializers_.push_back({full, initializer});
   return graph_.add_state(std::move(full), {DType::f32, shape});
+}
+
+ValueId Builder::parameter_named(std::string name, const TensorType& type, float decay,
+                                 const Initializer& initializer) {
+  initializers_.push_back({name, initializer});
+  return graph_.add_parameter(std::move(name), type, decay);
+}
+
+ValueId Builder::state_named(std::string name, const Shape& shape, const Initializer& initializer) {
+  initializers_.push_back({name, initializer});
+  return graph_.add_state(std::move(name), {DType::f32, shape});
 }
 
 ValueId Builder::activation(ValueId x, ops::ActivationKind kind, std::string_view name) {
@@ -63,11 +74,11 @@ ValueId Builder::dropout(ValueId x, float rate) {
   return graph_.add_one(std::move(op), {x});
 }
 
-ValueId Builder::concat(std::initializer_list<ValueId> parts, int axis) {
+ValueId Builder::concat(const std::vector<ValueId>& parts, int axis) {
   enter("concat");
   auto op = std::make_shared<ops::Concat>();
   op->axis = axis;
-  return graph_.add_one(std::move(op), parts);
+  return graph_.add(std::move(op), parts)[0];
 }
 
 ValueId Builder::add(ValueId a, ValueId b) {
@@ -122,17 +133,25 @@ ValueId Builder::pad_channels(ValueId x, int64_t channels) {
   return graph_.add_one(std::move(op), {x});
 }
 
-ValueId Builder::cross_entropy(ValueId logits, ValueId labels, float smoothing) {
+ValueId Builder::cross_entropy(ValueId logits, ValueId labels, float smoothing,
+                               std::vector<float> class_weights) {
   enter("loss");
   const ValueId log_probabilities = graph_.add_one(std::make_shared<ops::Softmax>(true), {logits});
   auto op = std::make_shared<ops::CrossEntropy>();
   op->smoothing = smoothing;
+  op->class_weights = std::move(class_weights);
   return graph_.add_one(std::move(op), {log_probabilities, labels});
 }
 
 ValueId Builder::half_squared_error(ValueId prediction, ValueId target) {
   enter("loss");
   return graph_.add_one(std::make_shared<ops::HalfSquaredError>(), {prediction, target});
+}
+
+ValueId Builder::element_loss(ops::ElementLossKind kind, ValueId prediction, ValueId target,
+                              float delta) {
+  enter("loss");
+  return graph_.add_one(std::make_shared<ops::ElementLoss>(kind, delta), {prediction, target});
 }
 
 }  // namespace syrtos::nn

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +11,7 @@
 #include "syrtos/graph/graph.h"
 #include "syrtos/nn/init.h"
 #include "syrtos/ops/activation.h"
+#include "syrtos/ops/element_loss.h"
 #include "syrtos/ops/pool.h"
 
 namespace syrtos::nn {
@@ -114,9 +114,14 @@ class Builder {
   void set_kernel_initializer(const Initializer& initializer) { kernel_init_ = initializer; }
   /// For batch norms from now on, in training: statistics over all workers; not at first.
   void synchronise_batch_norm(bool yes) { synchronised_ = yes; }
+  /// Layers from now on have this name, whatever else they would be called; empty: as usual.
+  void call_layers(std::string_view name) { called_ = name; }
+
+  bool synchronises_batch_norm() const { return synchronised_; }
 
   DType compute_type() const { return compute_; }
   bool training() const { return training_; }
+  const TensorType& type(ValueId x) const { return graph_.type(x); }
   const Shape& shape(ValueId x) const { return graph_.type(x).shape; }
   int64_t channels(ValueId x) const { return shape(x)[1]; }
 
@@ -143,7 +148,7 @@ class Builder {
   /// [N,C,spatial...] -> [N,C]
   ValueId global_avg_pool(ValueId x);
 
-  ValueId concat(std::initializer_list<ValueId> parts, int axis = 1);
+  ValueId concat(const std::vector<ValueId>& parts, int axis = 1);
   ValueId add(ValueId a, ValueId b);
   ValueId scale(ValueId x, float factor);
   ValueId to_f32(ValueId x);
@@ -155,9 +160,23 @@ class Builder {
   ValueId pad_channels(ValueId x, int64_t channels);
 
   // Losses, of shape [1] f32: means over the batch.
-  /// Logits [N,classes], labels [N] s32.
-  ValueId cross_entropy(ValueId logits, ValueId labels, float smoothing = 0);
+  /// Logits [N,classes], labels [N] s32; class_weights: one for each class, or none.
+  ValueId cross_entropy(ValueId logits, ValueId labels, float smoothing = 0,
+                        std::vector<float> class_weights = {});
   ValueId half_squared_error(ValueId prediction, ValueId target);
+  /// Means over all elements too.
+  ValueId element_loss(ops::ElementLossKind kind, ValueId prediction, ValueId target,
+                       float delta = 1);
+
+  // For networks that come as operations and weights with names of their own.
+  /// Prefix and name: what the operations and parameters from now on belong to.
+  void enter(std::string_view name);
+  ValueId parameter_named(std::string name, const TensorType& type, float decay,
+                          const Initializer& initializer);
+  /// In f32.
+  ValueId state_named(std::string name, const Shape& shape, const Initializer& initializer);
+  /// Where operations are added.
+  graph::Graph& graph() { return graph_; }
 
   /// Of every parameter and state made so far, in that order.
   const std::vector<NamedInitializer>& initializers() const { return initializers_; }
@@ -173,8 +192,6 @@ class Builder {
   ValueId bias(ValueId x);
   ops::Window window(ValueId x, const Extent& kernel, const Extent& stride, const Extent& dilation,
                      const Padding& padding, bool ceil, std::string_view what) const;
-  /// Prefix and name: what the operations and parameters from now on belong to.
-  void enter(std::string_view name);
 
   graph::Graph& graph_;
   DType compute_;
@@ -183,6 +200,7 @@ class Builder {
   Initializer kernel_init_ = Initializer::he_normal();
   std::string prefix_;  ///< "layer1.0."
   std::string layer_;   ///< "layer1.0.conv1"
+  std::string called_;  ///< see call_layers()
   uint32_t dropouts_ = 0;
   std::vector<NamedInitializer> initializers_;
 };

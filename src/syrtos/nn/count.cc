@@ -18,8 +18,13 @@ int64_t multiply_adds(const graph::Graph& graph, const graph::Node& node) {
   if (dynamic_cast<const ops::Conv*>(op) != nullptr) {
     return results * graph.type(node.inputs[1]).shape.elements_from(1);
   }
+  if (dynamic_cast<const ops::ConvBackwardData*>(op) != nullptr) {  // a transposed convolution
+    return graph.type(node.inputs[0]).shape.elements() *
+           graph.type(node.inputs[1]).shape.elements_from(1);
+  }
   if (const auto* matmul = dynamic_cast<const ops::MatMul*>(op)) {
-    return results * graph.type(node.inputs[0]).shape[matmul->transpose_a ? 0 : 1];
+    const Shape& a = graph.type(node.inputs[0]).shape;
+    return results * a[a.rank() - (matmul->transpose_a ? 2 : 1)];
   }
   return 0;
 }

@@ -21,6 +21,7 @@ struct ModelOptions {
   DType dtype = DType::f32;   ///< computed in: f32 or bf16
   bool training = true;       ///< false: running statistics, no dropout, no side classifiers
   float label_smoothing = 0;  ///< in the training loss only
+  std::vector<std::string> frozen = {};  ///< parameters that training leaves as they are
   /// Batch norm uses the statistics of what all workers have of a batch (in training).
   bool synchronised_batch_norm = false;
 };

@@ -1,5 +1,7 @@
 #include "syrtos/nn/network.h"
 
+#include <set>
+
 #include "syrtos/base/error.h"
 
 namespace syrtos::nn {
@@ -15,6 +17,15 @@ void require_range(const std::string& network, std::string_view what, int64_t fo
   if (found < 1 || found > max) {
     fail_request("{}: expected {} from 1 to {}, found {}: choose one in this range", network, what,
                  max, found);
+  }
+}
+
+/// Without a learning rate and without decay, and so without a gradient.
+void freeze(graph::Graph& graph, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  const std::set<std::string_view> frozen(names.begin(), names.end());
+  for (const graph::ValueId id : graph.values_of(graph::ValueKind::parameter)) {
+    if (frozen.contains(graph.value(id).name)) graph.freeze(id);
   }
 }
 
@@ -98,6 +109,7 @@ Model Network::build_complete(const ModelOptions& o) const {
   graph.set_output("loss", model.loss);
   graph.set_scope("");
   model.initializers = builder.initializers();
+  freeze(graph, o.frozen);
   return model;
 }
 
@@ -110,6 +122,8 @@ int64_t Network::smallest_side(ModelOptions options) const {
       return side;
     } catch (const ImageTooSmall&) {
       continue;
+    } catch (const RequestError&) {
+      return side;  // its windows fit; what else is wrong with this size is not its smallness
     }
   }
   return kMaxSide;

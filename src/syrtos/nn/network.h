@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,16 +58,25 @@ struct Heads {
 /// name parameters the same way each time.
 using Layers = std::function<Heads(Builder& builder, ValueId images, const ModelOptions& options)>;
 
+/// A network that comes from a file: what other processes and run directories need to have it too.
+struct NetworkFile {
+  std::string path;   ///< Where it was, absolute.
+  std::string bytes;  ///< The file without the values of its weights.
+};
+
 /// A network as a value: whatever trains, measures or evaluates one is given this and builds models
 /// of it. Copies are independent; building is safe from several threads when the layers are.
 class Network {
  public:
-  Network(NetworkInfo info, Layers layers) : info_(std::move(info)), layers_(std::move(layers)) {}
+  Network(NetworkInfo info, Layers layers, std::shared_ptr<const NetworkFile> file = nullptr)
+      : info_(std::move(info)), layers_(std::move(layers)), file_(std::move(file)) {}
 
   const NetworkInfo& info() const { return info_; }
   NetworkReference reference() const { return {info_.name, info_.choices}; }
   /// Its reference as text: by this name it is recorded and found again.
   std::string name() const { return to_string(reference()); }
+  /// nullptr: its name is enough to find it.
+  const NetworkFile* file() const { return file_.get(); }
 
   /// The options with which it has the size that its source gives.
   ModelOptions default_options() const;
@@ -81,6 +91,7 @@ class Network {
 
   NetworkInfo info_;
   Layers layers_;
+  std::shared_ptr<const NetworkFile> file_;
 };
 
 }  // namespace syrtos::nn

@@ -5,20 +5,6 @@
 #include "syrtos/ops/reshape.h"
 
 namespace syrtos::nn {
-namespace {
-
-// Zeros after the end that let a last, partial window in; it must still begin within the image or
-// the padding before it.
-int64_t ceil_padding(int64_t extent, int64_t kernel, int64_t stride, int64_t pad_begin,
-                     int64_t pad_end) {
-  const int64_t span = extent + pad_begin + pad_end - kernel;
-  if (span <= -stride) return pad_end;  // not even part of a window
-  int64_t outputs = (span + stride - 1) / stride + 1;
-  if ((outputs - 1) * stride >= extent + pad_begin) --outputs;
-  return std::max(pad_end, (outputs - 1) * stride + kernel - extent - pad_begin);
-}
-
-}  // namespace
 
 ops::Window Builder::window(ValueId x, const Extent& kernel, const Extent& stride,
                             const Extent& dilation, const Padding& padding, bool ceil,
@@ -42,14 +28,11 @@ ops::Window Builder::window(ValueId x, const Extent& kernel, const Extent& strid
   if (padding.kind == Padding::Kind::same) {
     window.pad_same(std::span<const int64_t>(from.begin() + 2, from.end()));
   }
+  const auto overhang = ceil ? ops::overhang_of(window, from) : std::array<int64_t, 2>{0, 0};
   for (int axis = 0; axis < window.axes; ++axis) {
     const auto a = static_cast<size_t>(axis);
-    if (ceil) {
-      window.pad_end[a] = ceil_padding(from[axis + 2], window.kernel[a], window.stride[a],
-                                       window.pad_begin[a], window.pad_end[a]);
-    }
     const int64_t reach = window.dilation[a] * (window.kernel[a] - 1) + 1;
-    const int64_t room = from[axis + 2] + window.pad_begin[a] + window.pad_end[a];
+    const int64_t room = from[axis + 2] + window.pad_begin[a] + window.pad_end[a] + overhang[a];
     if (reach > room) {
       throw ImageTooSmall(fmt::format("{}: a {} reaches over {} pixels, found {} of {}", layer_,
                                       what, reach, room, to_string(from)));
@@ -65,6 +48,7 @@ ValueId Builder::pool(ValueId x, ops::PoolKind kind, const PoolOptions& options,
   op->kind = kind;
   op->window =
       window(x, options.kernel, options.stride, 1, options.padding, options.ceil, "pooling");
+  if (options.ceil) op->overhang = ops::overhang_of(op->window, shape(x));
   return graph_.add_one(std::move(op), {x});
 }
 

@@ -2,11 +2,13 @@
 #include <optional>
 
 #include "syrtos/graph/passes.h"
+#include "syrtos/graph/passes/fusions.h"
 #include "syrtos/graph/passes/rewriter.h"
 #include "syrtos/ops/arithmetic.h"
 #include "syrtos/ops/cast.h"
 #include "syrtos/ops/reduce.h"
 #include "syrtos/ops/reshape.h"
+#include "syrtos/ops/transpose.h"
 
 namespace syrtos::graph {
 
@@ -39,7 +41,7 @@ std::optional<float> result_of(const Rewriter& rewriter, NodeId slot,
   if (const auto* reduce = rewriter.op<ops::Reduce>(slot)) {
     const int64_t count = rewriter.type(node.inputs[0]).shape.elements() /
                           rewriter.type(node.outputs[0]).shape.elements();
-    return reduce->mean ? values[0] : values[0] * static_cast<float>(count);
+    return reduce->kind != ops::ReduceKind::sum ? values[0] : values[0] * static_cast<float>(count);
   }
   return std::nullopt;
 }
@@ -99,13 +101,17 @@ void join_scales(Rewriter& rewriter, NodeId slot) {
   rewriter.put(slot, std::move(node));
 }
 
-/// scale by 1, reshape to the same shape, cast to the same type -> nothing
+bool keeps_order(const ops::Transpose* op) {
+  return op != nullptr && std::is_sorted(op->order.begin(), op->order.end());
+}
+
+/// scale by 1, reshape to the same shape, cast to the same type, axes in their order -> nothing
 void drop_identity(Rewriter& rewriter, NodeId slot) {
   const Node& node = *rewriter.node(slot);
   const auto* scale = rewriter.op<ops::Scale>(slot);
-  const bool moves_only = rewriter.op<ops::Reshape>(slot) != nullptr ||
-                          rewriter.op<ops::Cast>(slot) != nullptr ||
-                          (scale != nullptr && scale->factor == 1.0F);
+  const bool moves_only =
+      rewriter.op<ops::Reshape>(slot) != nullptr || rewriter.op<ops::Cast>(slot) != nullptr ||
+      keeps_order(rewriter.op<ops::Transpose>(slot)) || (scale != nullptr && scale->factor == 1.0F);
   if (!moves_only) return;
   const ValueId src = node.inputs[0];
   const ValueId dst = node.outputs[0];
@@ -122,7 +128,10 @@ void drop_identity(Rewriter& rewriter, NodeId slot) {
 void fold_constants(Graph& graph) {
   Rewriter rewriter(graph);
   for (NodeId slot = 0; slot < rewriter.slots(); ++slot) {
-    if (fold_node(rewriter, slot)) continue;
+    if (rewriter.node(slot) == nullptr) continue;
+    if (fold_node(rewriter, slot) || fold_literals(rewriter, slot)) continue;
+    fold_moves(rewriter, slot);
+    if (rewriter.node(slot) == nullptr) continue;
     drop_zeros(rewriter, slot);
     fix_factor(rewriter, slot);
     join_scales(rewriter, slot);

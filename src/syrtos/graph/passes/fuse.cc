@@ -6,6 +6,7 @@ namespace syrtos::graph {
 void fuse(Graph& graph) {
   Rewriter rewriter(graph);
   fuse_bias(rewriter);
+  fuse_row_bias(rewriter);
   fuse_bias_backward(rewriter);
   fuse_norm_add_relu(rewriter);  // before fuse_relu, which would take the addition alone
   fuse_relu(rewriter);

@@ -9,13 +9,15 @@ namespace syrtos::graph {
 namespace {
 
 /// log_softmax.backward(log_p, cross_entropy.backward(labels, diff_loss)) for this cross-entropy.
-NodeId find_backward(const Rewriter& rewriter, ValueId log_p, ValueId labels, float smoothing) {
+NodeId find_backward(const Rewriter& rewriter, ValueId log_p, ValueId labels,
+                     const ops::CrossEntropy& forward) {
   for (const NodeId user : rewriter.users(log_p)) {
     const auto* op = rewriter.op<ops::SoftmaxBackward>(user);
     if (op == nullptr || !op->log || rewriter.node(user)->inputs[0] != log_p) continue;
     const NodeId before = rewriter.producer(rewriter.node(user)->inputs[1]);
     const auto* loss = rewriter.op<ops::CrossEntropyBackward>(before);
-    if (loss == nullptr || loss->smoothing != smoothing) continue;
+    if (loss == nullptr || loss->smoothing != forward.smoothing) continue;
+    if (loss->class_weights != forward.class_weights) continue;
     if (rewriter.node(before)->inputs[0] == labels) return user;
   }
   return kNone;
@@ -25,6 +27,7 @@ void fuse_forward(Rewriter& rewriter, NodeId slot, ValueId logits, ValueId proba
   Node fused = *rewriter.node(slot);
   auto op = std::make_shared<ops::SoftmaxCrossEntropy>();
   op->smoothing = rewriter.op<ops::CrossEntropy>(slot)->smoothing;
+  op->class_weights = rewriter.op<ops::CrossEntropy>(slot)->class_weights;
   fused.op = op;
   fused.inputs[0] = logits;
   fused.outputs.push_back(probabilities);
@@ -36,6 +39,7 @@ void fuse_backward(Rewriter& rewriter, NodeId slot, ValueId probabilities) {
   const NodeId before = rewriter.producer(fused.inputs[1]);
   auto op = std::make_shared<ops::SoftmaxCrossEntropyBackward>();
   op->smoothing = rewriter.op<ops::CrossEntropyBackward>(before)->smoothing;
+  op->class_weights = rewriter.op<ops::CrossEntropyBackward>(before)->class_weights;
   fused.op = op;
   const std::vector<ValueId>& inputs = rewriter.node(before)->inputs;
   fused.inputs = {probabilities, inputs[0], inputs[1]};
@@ -59,7 +63,7 @@ void fuse_softmax_cross_entropy(Rewriter& rewriter) {
     const NodeId before = rewriter.producer(log_p);
     const auto* softmax = rewriter.op<ops::Softmax>(before);
     if (softmax == nullptr || !softmax->log) continue;
-    const NodeId backward = find_backward(rewriter, log_p, labels, loss->smoothing);
+    const NodeId backward = find_backward(rewriter, log_p, labels, *loss);
     if (backward == kNone && !rewriter.used_once(log_p)) continue;
     const ValueId logits = rewriter.node(before)->inputs[0];
     const ValueId probabilities = rewriter.add_value(rewriter.type(logits));

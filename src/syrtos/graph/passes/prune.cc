@@ -4,7 +4,7 @@
 
 namespace syrtos::graph {
 
-void prune(Graph& graph) {
+std::vector<bool> needed_nodes(const Graph& graph) {
   std::vector<bool> needed(graph.values().size());
   const auto need = [&](ValueId value) {
     if (value != kNone) needed[static_cast<size_t>(value)] = true;
@@ -13,16 +13,24 @@ void prune(Graph& graph) {
   for (const ParameterGradient& pair : graph.gradients()) need(pair.gradient);
 
   // Users come after producers, so one walk back finds everything.
-  std::vector<Node> kept;
-  for (auto node = graph.nodes().rbegin(); node != graph.nodes().rend(); ++node) {
-    const bool used = std::any_of(node->outputs.begin(), node->outputs.end(), [&](ValueId output) {
-      return needed[static_cast<size_t>(output)];
-    });
-    if (!used) continue;
-    for (const ValueId input : node->inputs) need(input);
-    kept.push_back(*node);
+  std::vector<bool> nodes(graph.nodes().size());
+  for (size_t n = nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes()[n];
+    nodes[n] = node.op->must_run() ||
+               std::any_of(node.outputs.begin(), node.outputs.end(),
+                           [&](ValueId output) { return needed[static_cast<size_t>(output)]; });
+    if (!nodes[n]) continue;
+    for (const ValueId input : node.inputs) need(input);
   }
-  std::reverse(kept.begin(), kept.end());
+  return nodes;
+}
+
+void prune(Graph& graph) {
+  const std::vector<bool> needed = needed_nodes(graph);
+  std::vector<Node> kept;
+  for (size_t n = 0; n < needed.size(); ++n) {
+    if (needed[n]) kept.push_back(graph.nodes()[n]);
+  }
   graph.set_nodes(std::move(kept));
 }
 

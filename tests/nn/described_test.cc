@@ -1,0 +1,149 @@
+#include "syrtos/nn/described.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "syrtos/base/error.h"
+#include "syrtos/nn/summary.h"
+#include "syrtos/nn/zoo/zoo.h"
+
+namespace syrtos::nn {
+namespace {
+
+using testing::HasSubstr;
+
+std::string network_of(const std::string& layers, const std::string& input = "[1, 28, 28]") {
+  return R"({"name": "small", "input": )" + input + R"(, "layers": [)" + layers + "]}";
+}
+
+std::string refusal(const std::string& text, bool build = true) {
+  try {
+    const Network network = described_network(text);
+    if (build) network.build(network.default_options());
+  } catch (const RequestError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+const char* const kLeNet5 = R"(
+  {"op": "conv", "name": "conv1", "of": ["input"], "out": 6, "kernel": 5, "padding": 2},
+  {"op": "tanh", "name": "t1", "of": ["conv1"]},
+  {"op": "avg_pool", "name": "p1", "of": ["t1"]},
+  {"op": "conv", "name": "conv2", "of": ["p1"], "out": 16, "kernel": [5, 5]},
+  {"op": "tanh", "name": "t2", "of": ["conv2"]},
+  {"op": "avg_pool", "name": "p2", "of": ["t2"], "kernel": 2, "stride": 2},
+  {"op": "flatten", "name": "f", "of": ["p2"]},
+  {"op": "linear", "name": "fc1", "of": ["f"], "out": 120},
+  {"op": "tanh", "name": "t3", "of": ["fc1"]},
+  {"op": "linear", "name": "fc2", "of": ["t3"], "out": 84},
+  {"op": "tanh", "name": "t4", "of": ["fc2"]},
+  {"op": "linear", "name": "fc3", "of": ["t4"]})";
+
+TEST(DescribedNetwork, HasTheParametersOfTheSameNetworkOfTheZoo) {
+  const Network described = described_network(network_of(kLeNet5));
+  const Network known = zoo::lenet5();
+  const Model model = described.build(described.default_options());
+  const Model expected = known.build(known.default_options());
+  EXPECT_EQ(parameter_count(model.graph), 61706);
+  EXPECT_EQ(parameter_count(model.graph), parameter_count(expected.graph));
+  EXPECT_EQ(multiply_adds(model.graph), multiply_adds(expected.graph));
+  EXPECT_EQ(described.name(), "small");
+  EXPECT_EQ(described.info().image(), (Shape{1, 28, 28}));
+}
+
+TEST(DescribedNetwork, HasAsManyOutputsAsThereAreClasses) {
+  const Network network = described_network(network_of(kLeNet5));
+  ModelOptions options = network.default_options();
+  options.classes = 7;
+  const Model model = network.build(options);
+  EXPECT_EQ(model.graph.type(model.logits).shape, (Shape{1, 7}));
+}
+
+TEST(DescribedNetwork, JoinsBranches) {
+  const std::string text = network_of(R"(
+    {"op": "conv", "name": "a", "of": ["input"], "out": 4, "kernel": 3, "padding": "same"},
+    {"op": "conv", "name": "b", "of": ["input"], "out": 4, "kernel": 1},
+    {"op": "add", "name": "sum", "of": ["a", "b"]},
+    {"op": "concat", "name": "both", "of": ["sum", "a", "b"]},
+    {"op": "global_avg_pool", "name": "mean", "of": ["both"]},
+    {"op": "linear", "name": "fc", "of": ["mean"], "out": 3})");
+  const Network network = described_network(text);
+  EXPECT_EQ(network.info().classes, 3);
+  const Model model = network.build(network.default_options());
+  // Kernels of 3x3 and 1x1 over one channel with their biases, and 12 to 3.
+  EXPECT_EQ(parameter_count(model.graph), (4 * 9 + 4) + (4 + 4) + (12 * 3 + 3));
+}
+
+TEST(DescribedNetwork, NamesEveryLayerAsTheDescriptionDoes) {
+  const Network network = described_network(network_of(kLeNet5));
+  const ModelSummary summary = summarize(network.build(network.default_options()));
+  std::vector<std::string> names;
+  for (const LayerSummary& layer : summary.layers) names.push_back(layer.name);
+  EXPECT_THAT(names, testing::ElementsAre("conv1", "t1", "p1", "conv2", "t2", "p2", "f", "fc1",
+                                          "t3", "fc2", "t4", "fc3", testing::_));
+}
+
+TEST(DescribedNetwork, TakesFeaturesWithoutFlattening) {
+  const Network network = described_network(
+      network_of(R"({"op": "linear", "name": "fc", "of": ["input"], "out": 3})", "[20]"));
+  EXPECT_EQ(network.info().image(), (Shape{1, 1, 20}));
+  EXPECT_EQ(parameter_count(network.build(network.default_options()).graph), 63);
+}
+
+TEST(DescribedNetwork, NamesTheLayerAndBothShapesThatDoNotFit) {
+  const std::string conv =
+      R"({"op": "conv", "name": "c", "of": ["input"], "out": 4, "kernel": 3},)";
+  EXPECT_THAT(refusal(network_of(conv + R"({"op": "linear", "name": "fc", "of": ["c"]})")),
+              testing::AllOf(HasSubstr("fc (linear)"), HasSubstr("[batch, features]"),
+                             HasSubstr("[batch, 4, 26, 26]")));
+  EXPECT_THAT(refusal(network_of(conv + R"({"op": "add", "name": "s", "of": ["c", "input"]})")),
+              testing::AllOf(HasSubstr("s (add)"), HasSubstr("[batch, 4, 26, 26] of c"),
+                             HasSubstr("[batch, 1, 28, 28] of input")));
+  EXPECT_THAT(
+      refusal(network_of(R"({"op": "flatten", "name": "f", "of": ["input"]},
+                                    {"op": "linear", "name": "fc", "of": ["f"], "out": 5},
+                                    {"op": "relu", "name": "r", "of": ["fc"]})")),
+      testing::AllOf(HasSubstr("r (relu)"), HasSubstr("[batch, 5]"), HasSubstr("[batch, 10]")));
+}
+
+TEST(DescribedNetwork, RefusesWhatIsNoNetwork) {
+  const std::string relu = R"({"op": "relu", "name": "r", "of": ["input"]})";
+  const auto says = [&](const std::string& text, const char* part) {
+    EXPECT_THAT(refusal(text, false), HasSubstr(part)) << text;
+  };
+  says("", "JSON");
+  says("[]", "JSON object");
+  says("{}", "layers");
+  says(network_of(""), "layers");
+  says(network_of("3"), "layer 1");
+  says(network_of(R"({"op": "relu"})"), "\"name\"");
+  says(network_of(R"({"op": "relu", "name": "r"})"), "\"of\"");
+  says(network_of(R"({"op": "relu", "name": "r", "of": [1]})"), "name of a layer");
+  says(network_of(R"({"op": "relu", "name": "r", "of": []})"), "one input, found 0");
+  says(network_of(R"({"op": "relu", "name": "r", "of": ["later"]}, )" + relu), "'later'");
+  says(network_of(R"({"op": "rleu", "name": "r", "of": ["input"]})"), "did you mean 'relu'");
+  says(network_of(R"({"op": "relu", "name": "r", "of": ["input"], "slope": 1})"), "'slope'");
+  says(network_of(relu + "," + relu), "name of its own");
+  says(network_of(R"({"op": "relu", "name": "input", "of": ["input"]})"), "name of its own");
+  says(network_of(relu, "[1, 2, 3, 4]"), "its input");
+  says(network_of(relu, "[0]"), "its input");
+  says(network_of(relu, "[1e300]"), "its input");
+  says(R"({"name": 3, "layers": []})", "name");
+}
+
+TEST(DescribedNetwork, RefusesAttributesOutOfRange) {
+  const auto conv = [](const std::string& attributes) {
+    return network_of(R"({"op": "conv", "name": "c", "of": ["input"], )" + attributes + "}");
+  };
+  EXPECT_THAT(refusal(conv(R"("kernel": 3)")), HasSubstr("\"out\""));
+  EXPECT_THAT(refusal(conv(R"("out": 0)")), HasSubstr("found 0"));
+  EXPECT_THAT(refusal(conv(R"("out": 1e30)")), HasSubstr("whole number"));
+  EXPECT_THAT(refusal(conv(R"("out": 2, "kernel": [1, 2, 3])")), HasSubstr("[height, width]"));
+  EXPECT_THAT(refusal(conv(R"("out": 2, "padding": "some")")), HasSubstr("same, valid"));
+  EXPECT_THAT(refusal(conv(R"("out": 2, "bias": 1)")), HasSubstr("true or false"));
+  EXPECT_THAT(refusal(conv(R"("out": 2, "kernel": 40)")), HasSubstr("40x40"));
+}
+
+}  // namespace
+}  // namespace syrtos::nn
