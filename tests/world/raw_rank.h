@@ -40,10 +40,12 @@ inline tcp::Handshake::State shake_hands(tcp::Handshake& handshake) {
 class RawRank {
  public:
   /// Rank 0 runs the program; what it throws comes out of finish().
-  explicit RawRank(RankProgram program, double lost_after = 60) : program_(std::move(program)) {
+  explicit RawRank(RankProgram program, double lost_after = 60, int connections = 1)
+      : program_(std::move(program)) {
     Listener listener("127.0.0.1");
     TcpOptions options = two_ranks(listener);
     options.lost_after = lost_after;
+    options.connections = connections;
     running_ =
         std::async(std::launch::async, [this, options, ours = std::move(listener)]() mutable {
           TcpWorld world(options, std::move(ours));
@@ -51,10 +53,31 @@ class RawRank {
         });
     TcpOptions mine = options;
     mine.rank = 1;
-    auto handshake = tcp::Handshake::connecting(
-        mine, 0, 0, begin_connect(resolve("127.0.0.1", options.members[0].port)), 0);
-    EXPECT_EQ(shake_hands(handshake), tcp::Handshake::State::done) << handshake.why();
-    socket_ = handshake.take();
+    for (int connection = 0; connection < connections; ++connection) {
+      auto handshake = tcp::Handshake::connecting(
+          mine, 0, connection, begin_connect(resolve("127.0.0.1", options.members[0].port)), 0);
+      EXPECT_EQ(shake_hands(handshake), tcp::Handshake::State::done) << handshake.why();
+      (connection == 0 ? socket_ : second_) = handshake.take();
+    }
+  }
+
+  /// On either of two connections, as far as somebody takes it.
+  bool try_write(int connection, const void* data, size_t bytes) {
+    const int socket = (connection == 0 ? socket_ : second_).get();
+    const auto* at = static_cast<const char*>(data);
+    while (bytes > 0) {
+      pollfd polled{socket, POLLOUT, 0};
+      if (poll(&polled, 1, 60'000) != 1) return false;
+      const ssize_t sent = send(socket, at, bytes, MSG_NOSIGNAL);
+      if (sent <= 0) return false;
+      at += sent;
+      bytes -= static_cast<size_t>(sent);
+    }
+    return true;
+  }
+  void close_all() {
+    shutdown(socket_.get(), SHUT_WR);
+    shutdown(second_.get(), SHUT_WR);
   }
 
   void write(const void* data, size_t bytes) {
@@ -132,6 +155,7 @@ class RawRank {
   RankProgram program_;
   std::future<void> running_;
   Descriptor socket_;
+  Descriptor second_;  // with two connections
 };
 
 }  // namespace syrtos::world

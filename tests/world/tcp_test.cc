@@ -1,7 +1,9 @@
 #include "syrtos/world/tcp/tcp.h"
 
 #include <gmock/gmock.h>
+#include <netinet/tcp.h>
 
+#include <array>
 #include <atomic>
 #include <thread>
 
@@ -417,6 +419,22 @@ TEST(TcpWorld, CancelledWorkIsNotBegunOrIsWaitedFor) {
   Work work;
   run_all(cluster, [&](World& world) { return cancel_work(world, work); });
   EXPECT_FALSE(work.second);
+}
+
+std::string congestion_control(int socket) {
+  std::array<char, 16> name{};
+  socklen_t length = name.size();
+  if (getsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, name.data(), &length) != 0) return "unknown";
+  return name.data();
+}
+
+TEST(Sockets, OfMessagesAreCubicWhereTheKernelLetsThem) {
+  const auto make = [] { return Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)); };
+  const Descriptor asked = make();
+  (void)setsockopt(asked.get(), IPPROTO_TCP, TCP_CONGESTION, "cubic", 5);
+  const Descriptor made = make();
+  prepare_for_messages(made.get(), 10);
+  EXPECT_EQ(congestion_control(made.get()), congestion_control(asked.get()));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "syrtos/base/config.h"
 #include "syrtos/world/local/local.h"
 #include "syrtos/world/mpi/mpi_world.h"
 #include "tests/world/conformance.h"
@@ -244,7 +245,7 @@ TEST(MpiWorld, DISABLED_AFailureInAnAllReduceEndsTheJob) {
 }  // namespace syrtos::world
 
 int main(int argc, char** argv) {
-  syrtos::world::MpiJob job;
+  syrtos::world::MpiJob job(syrtos::read_environment().mpi);
   syrtos::world::the_job = &job;
   if (job.rank() > 0) GTEST_FLAG_SET(brief, true);  // what fails on it is shown all the same
   testing::InitGoogleTest(&argc, argv);

@@ -12,6 +12,31 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
+constexpr const char* kSchedulerVariables[] = {"SLURM_JOB_ID",
+                                               "SLURM_JOB_NODELIST",
+                                               "SLURM_TASKS_PER_NODE",
+                                               "SLURM_PROCID",
+                                               "SLURM_NODEID",
+                                               "SLURM_STEP_ID",
+                                               "SLURM_STEP_NUM_TASKS",
+                                               "SLURM_STEP_NODELIST",
+                                               "SLURM_STEP_TASKS_PER_NODE",
+                                               "SLURM_CPUS_PER_TASK",
+                                               "TORCHELASTIC_RUN_ID",
+                                               "PE_HOSTFILE",
+                                               "JOB_ID",
+                                               "PBS_NODEFILE",
+                                               "PBS_JOBID",
+                                               "LSB_MCPU_HOSTS",
+                                               "LSB_JOBID",
+                                               "RANK",
+                                               "WORLD_SIZE",
+                                               "LOCAL_WORLD_SIZE",
+                                               "MASTER_ADDR",
+                                               "MASTER_PORT",
+                                               "JOB_COMPLETION_INDEX",
+                                               "SYRTOS_TOKEN"};
+
 }  // namespace
 
 Environment read_environment() {
@@ -23,8 +48,19 @@ Environment read_environment() {
   } else if (!home.empty()) {
     environment.cache_home = std::filesystem::path(home) / ".cache";
   }
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"}) {
-    environment.mpi_job = environment.mpi_job || !variable(name).empty();
+  if (!variable("OMPI_COMM_WORLD_SIZE").empty() || !variable("PMIX_RANK").empty()) {
+    environment.mpi = "Open MPI";
+  } else if (!variable("PMI_RANK").empty()) {
+    environment.mpi = "MPICH";
+  }
+  environment.mpi_ranks = variable("OMPI_COMM_WORLD_SIZE");
+  for (const char* name : {"PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    if (environment.mpi_ranks.empty()) environment.mpi_ranks = variable(name);
+  }
+  environment.package = variable("SYRTOS_PACKAGE");
+  unsetenv("SYRTOS_PACKAGE");
+  for (const char* name : kSchedulerVariables) {
+    if (std::string value = variable(name); !value.empty()) environment.scheduler[name] = value;
   }
   environment.colour = variable("NO_COLOR").empty();
   return environment;

@@ -12,6 +12,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "syrtos/base/memory.h"
+
 #include "syrtos/base/amx.h"
 
 namespace syrtos {
@@ -59,11 +61,8 @@ int available_cores() {
 }
 
 int64_t available_memory() {
-  int64_t bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
-  std::ifstream limit("/sys/fs/cgroup/memory.max");
-  int64_t limit_bytes = 0;
-  if (limit >> limit_bytes && limit_bytes > 0) bytes = std::min(bytes, limit_bytes);
-  return bytes;
+  const int64_t bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
+  return std::min(bytes, group_memory().limit.value_or(bytes));
 }
 
 /// Some virtual machines show AMX's flags and not how its tiles are made (leaf 0x1D of CPUID), and

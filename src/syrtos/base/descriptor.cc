@@ -1,6 +1,7 @@
 #include "syrtos/base/descriptor.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 
 #include <array>
 #include <cerrno>
@@ -17,6 +18,13 @@ Pipe::Pipe() {
   }
   reading = Descriptor(ends[0]);
   writing = Descriptor(ends[1]);
+}
+
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 }  // namespace syrtos

@@ -27,6 +27,10 @@ class Descriptor {
   int descriptor_;
 };
 
+/// Lets this process open as many descriptors as its administrator allows: each rank, and each
+/// file, is one.
+void raise_descriptor_limit();
+
 /// Both ends of a pipe; programs that are started do not inherit them.
 struct Pipe {
   /// Throws RunError.

@@ -1,11 +1,33 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <filesystem>
+#include <functional>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "syrtos/base/error.h"
+
 namespace syrtos {
+
+/// The disk or a quota is full.
+class NoRoom : public RunError {
+ public:
+  using RunError::RunError;
+};
+
+/// What is in a file. Where it cannot be opened or read, `error` is the reason (errno).
+struct FileText {
+  std::string text = {};
+  int error = 0;
+};
+FileText read_text(const std::filesystem::path& file);
+
+/// A name beside the file, "NAME.<something>.part", that nobody else uses, on other hosts neither.
+std::filesystem::path part_of(const std::filesystem::path& file);
 
 /// A file that appears under its name only when it is complete: written without a name (or beside,
 /// where the file system has no such files), brought to disk and renamed by commit(). Without
@@ -20,7 +42,11 @@ class AtomicFile {
 
   void write(const void* data, size_t bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }
-  void commit();
+  /// What was there under the name until now keeps existing as `before`, if that is not empty.
+  /// `last_look` is called when everything is on disk and the name is about to change; what it
+  /// throws leaves everything as it was.
+  void commit(const std::filesystem::path& before = {},
+              const std::function<void()>& last_look = {});
 
  private:
   [[noreturn]] void fail(const char* what) const;
@@ -30,6 +56,10 @@ class AtomicFile {
   int descriptor_ = -1;
   bool nameless_ = true;
 };
+
+/// Gives a whole file another name, in place of what had that name, without a second copy where the
+/// file system allows it; both are on disk when it returns. Throws RunError.
+void link_file(const std::filesystem::path& file, const std::filesystem::path& name);
 
 /// A file that grows by whole records; each is written at once.
 class AppendFile {
@@ -43,11 +73,17 @@ class AppendFile {
 
   /// A record that cannot be written whole is taken back. Throws RunError.
   void append(std::string_view record);
+  /// Returns when all of it is on disk. What cannot be brought there since the last time is taken
+  /// back. Throws RunError.
+  void sync();
   const std::filesystem::path& path() const { return file_; }
 
  private:
+  [[noreturn]] void take_back(off_t size) const;
+
   std::filesystem::path file_;
   int descriptor_ = -1;
+  off_t on_disk_ = -1;  // bytes before what is not synced yet; -1: all is
 };
 
 /// A text file that grows by whole lines.
@@ -58,6 +94,7 @@ class LineFile {
 
   /// Adds the newline; otherwise as AppendFile::append.
   void append(std::string_view line);
+  void sync() { file_.sync(); }
 
  private:
   AppendFile file_;

@@ -74,6 +74,11 @@ int64_t ClockMap::to_reference(int64_t time) const {
   return time + before->offset + static_cast<int64_t>(std::llround(gained));
 }
 
+void ClockMap::shift(int64_t nanoseconds) {
+  if (offsets_.empty() && nanoseconds != 0) offsets_.emplace_back();
+  for (ClockOffset& offset : offsets_) offset.offset += nanoseconds;
+}
+
 int64_t ClockMap::error() const {
   int64_t largest = 0;
   for (const ClockOffset& offset : offsets_) largest = std::max(largest, offset.error);

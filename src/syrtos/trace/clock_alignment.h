@@ -40,6 +40,8 @@ class ClockMap {
   explicit ClockMap(std::vector<ClockOffset> offsets);
 
   int64_t to_reference(int64_t time) const;
+  /// Times of the reference become this much later.
+  void shift(int64_t nanoseconds);
   /// The largest of the measured errors.
   int64_t error() const;
   /// Nanoseconds per second that the reference gains, between the first and the last offset.

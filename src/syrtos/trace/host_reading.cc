@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
+
+#include "syrtos/base/files.h"
 
 namespace syrtos::trace {
 
@@ -45,11 +45,6 @@ std::optional<std::string_view> next_line(std::string_view& text) {
   const std::string_view line = text.substr(0, text.find('\n'));
   text.remove_prefix(std::min(line.size() + 1, text.size()));
   return line;
-}
-
-std::string contents(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 }  // namespace
@@ -137,11 +132,11 @@ std::optional<ProcessUse> parse_self_stat(std::string_view text) {
 HostReading read_host(const std::filesystem::path& proc, int64_t time) {
   HostReading reading;
   reading.time = time;
-  reading.cpu = parse_stat(contents(proc / "stat"));
-  reading.memory = parse_meminfo(contents(proc / "meminfo"));
-  reading.network = parse_net_dev(contents(proc / "net" / "dev"));
-  reading.processes = parse_loadavg(contents(proc / "loadavg"));
-  reading.process = parse_self_stat(contents(proc / "self" / "stat"));
+  reading.cpu = parse_stat(read_text(proc / "stat").text);
+  reading.memory = parse_meminfo(read_text(proc / "meminfo").text);
+  reading.network = parse_net_dev(read_text(proc / "net" / "dev").text);
+  reading.processes = parse_loadavg(read_text(proc / "loadavg").text);
+  reading.process = parse_self_stat(read_text(proc / "self" / "stat").text);
   return reading;
 }
 

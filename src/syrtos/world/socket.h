@@ -51,9 +51,9 @@ std::string own_address_towards(const std::string& address);
 /// For sockets that carry a world's messages: small ones go at once, urgent ones can overtake, and
 /// bytes that are not acknowledged for so many seconds end the connection.
 void prepare_for_messages(int socket, double lost_after);
-/// For sockets that are mostly silent: a peer whose machine has vanished is noticed within some 3
-/// s.
-void watch_closely(int socket);
+/// For sockets that are mostly silent: a peer whose machine has vanished is noticed within about as
+/// many seconds.
+void watch_closely(int socket, double lost_after);
 
 /// "Connection refused".
 std::string error_text(int error);

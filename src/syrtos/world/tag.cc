@@ -40,6 +40,8 @@ const char* to_string(Purpose purpose) {
       return "server's answer";
     case Purpose::readiness:
       return "readiness";
+    case Purpose::activations:
+      return "activations";
   }
   return "unknown";
 }

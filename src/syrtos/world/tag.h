@@ -25,6 +25,7 @@ enum class Purpose : uint8_t {
   push_header,  ///< what a worker is about to push, or asks for
   answer,       ///< a server's, before the weights
   readiness,    ///< of a worker that can receive weights
+  activations,  ///< of layers that workers have divided between them, inside a pass
 };
 
 const char* to_string(Purpose purpose);

@@ -1,33 +1,31 @@
 #pragma once
 
-#include <mpi.h>
-
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "syrtos/world/mpi/library.h"
 #include "syrtos/world/tag.h"
 
 namespace syrtos::world {
 
-/// Throws a RunError with MPI's words when a call failed.
-void check_mpi(int code, const char* call);
-
-/// Owns an MPI communicator; freeing it needs all of its ranks.
+/// Owns an MPI communicator; freeing it needs all of its ranks. The library must outlive it.
 class Communicator {
  public:
-  explicit Communicator(MPI_Comm comm);
-  ~Communicator();
+  Communicator(const MpiLibrary& mpi, SyrtosMpiHandle comm) : mpi_(mpi), comm_(comm) {}
+  ~Communicator() { mpi_->free_communicator(comm_); }
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  MPI_Comm get() const { return comm_; }
-  Rank rank() const;
-  int size() const;
+  const MpiLibrary& mpi() const { return mpi_; }
+  SyrtosMpiHandle get() const { return comm_; }
+  Rank rank() const { return mpi_->rank(comm_); }
+  int size() const { return mpi_->size(comm_); }
   std::vector<std::string> gather(const std::string& text) const;
 
  private:
-  MPI_Comm comm_;
+  const MpiLibrary& mpi_;
+  SyrtosMpiHandle comm_;
 };
 
 }  // namespace syrtos::world

@@ -8,35 +8,29 @@ namespace syrtos::world {
 
 namespace {
 
-std::string host_name() {
-  std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
-  int length = 0;
-  check_mpi(MPI_Get_processor_name(name.data(), &length), "MPI_Get_processor_name");
-  return {name.data(), static_cast<size_t>(length)};
+std::string host_name(const MpiLibrary& mpi) {
+  std::array<char, 1024> name{};
+  mpi.check(mpi->host_name(name.data(), static_cast<int>(name.size())), "MPI_Get_processor_name");
+  return name.data();
 }
 
 }  // namespace
 
-MpiJob::MpiJob() {
-  int initialised = 0;
-  MPI_Initialized(&initialised);
-  SYRTOS_CHECK(initialised == 0, "one MpiJob per process");
-  int provided = 0;
-  check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
-  MPI_Comm all = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &all), "MPI_Comm_dup");
-  all_ = std::make_unique<Communicator>(all);
-  if (provided < MPI_THREAD_SERIALIZED) {
+MpiJob::MpiJob(const std::string& preferred) : mpi_(std::make_unique<MpiLibrary>(preferred)) {
+  SyrtosMpiHandle all = 0;
+  int threads_allowed = 0;
+  mpi_->check((*mpi_)->begin(&all, &threads_allowed), "MPI_Init_thread");
+  all_ = std::make_unique<Communicator>(*mpi_, all);
+  if (threads_allowed == 0) {
     fail_run(
-        "this MPI allows calls from its first thread only: expected MPI_THREAD_SERIALIZED ({}), "
-        "found {}: use one that was built with threads",
-        MPI_THREAD_SERIALIZED, provided);
+        "this MPI allows calls from its first thread only: expected MPI_THREAD_SERIALIZED: use one "
+        "that was built with threads");
   }
 }
 
 MpiJob::~MpiJob() {
   all_.reset();
-  MPI_Finalize();
+  (*mpi_)->end();
 }
 
 Rank MpiJob::rank() const { return all_->rank(); }
@@ -51,12 +45,11 @@ std::unique_ptr<MpiWorld> MpiJob::make_world(int ranks) {
   if (ranks == 0) ranks = size();
   SYRTOS_CHECK(ranks > 0 && ranks <= size(), "{} of {}", ranks, size());
   const bool member = rank() < ranks;
-  MPI_Comm comm = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split(all_->get(), member ? 0 : MPI_UNDEFINED, rank(), &comm),
-            "MPI_Comm_split");
+  SyrtosMpiHandle comm = 0;
+  mpi_->check((*mpi_)->split(all_->get(), member ? 1 : 0, rank(), &comm), "MPI_Comm_split");
   if (!member) return nullptr;
-  auto communicator = std::make_unique<Communicator>(comm);
-  std::vector<std::string> hosts = communicator->gather(host_name());
+  auto communicator = std::make_unique<Communicator>(*mpi_, comm);
+  std::vector<std::string> hosts = communicator->gather(host_name(*mpi_));
   return std::unique_ptr<MpiWorld>(new MpiWorld(rank(), std::move(hosts), std::move(communicator)));
 }
 

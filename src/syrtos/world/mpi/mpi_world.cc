@@ -23,10 +23,10 @@ constexpr auto kLongestRest = microseconds(1000);
 MpiWorld::MpiWorld(Rank rank, std::vector<std::string> hosts, std::unique_ptr<Communicator> ranks)
     : World(rank, std::move(hosts), agenda_),
       ranks_(std::move(ranks)),
-      transport_(std::make_unique<Transport>(*this, ranks_->get())) {}
+      transport_(std::make_unique<Transport>(*this, *ranks_)) {}
 
 MpiWorld::~MpiWorld() {
-  if (transport_->broken()) MPI_Abort(MPI_COMM_WORLD, 1);
+  if (transport_->broken()) ranks_->mpi()->abort_job(1);
   if (!ran_) transport_->farewell(nullptr);
   while (!transport_->everybody_left()) {
     if (!step()) rest();

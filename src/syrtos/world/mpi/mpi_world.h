@@ -11,13 +11,16 @@
 namespace syrtos::world {
 
 class Communicator;
+class MpiLibrary;
 class MpiWorld;
 
 /// This process's part in an MPI job (mpirun, srun): from MPI_Init to MPI_Finalize. One per
 /// process, made and destroyed by its main thread.
 class MpiJob {
  public:
-  MpiJob();
+  /// `preferred`: which MPI started this process, see MpiLibrary. Throws RequestError when there is
+  /// no MPI here.
+  explicit MpiJob(const std::string& preferred = "");
   /// Waits for the other ranks.
   ~MpiJob();
   MpiJob(const MpiJob&) = delete;
@@ -32,6 +35,7 @@ class MpiJob {
   std::vector<std::string> gather(const std::string& text) const;
 
  private:
+  std::unique_ptr<MpiLibrary> mpi_;
   std::unique_ptr<Communicator> all_;
 };
 

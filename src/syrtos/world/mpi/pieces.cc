@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "syrtos/world/mpi/communicator.h"
-
 namespace syrtos::world {
 
 namespace {
@@ -22,9 +20,9 @@ void Buffers::give_back(Buffer buffer) {
   if (buffer && free_.size() < kKept) free_.push_back(std::move(buffer));
 }
 
-MPI_Request* Pieces::add(Piece piece) {
+SyrtosMpiHandle* Pieces::add(Piece piece) {
   pieces_.push_back(std::move(piece));
-  requests_.push_back(MPI_REQUEST_NULL);
+  requests_.push_back(0);
   return &requests_.back();
 }
 
@@ -33,10 +31,10 @@ std::vector<Piece>& Pieces::ended() {
   if (pieces_.empty()) return ended_;
   indices_.resize(requests_.size());
   int count = 0;
-  check_mpi(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count,
-                         indices_.data(), MPI_STATUSES_IGNORE),
-            "MPI_Testsome");
-  if (count == MPI_UNDEFINED || count == 0) return ended_;
+  mpi_.check(mpi_->test_some(static_cast<int>(requests_.size()), requests_.data(), &count,
+                             indices_.data()),
+             "MPI_Testsome");
+  if (count == 0) return ended_;
   std::sort(indices_.begin(), indices_.begin() + count);
   for (int i = 0; i < count; ++i) {
     ended_.push_back(std::move(pieces_[static_cast<size_t>(indices_[static_cast<size_t>(i)])]));
@@ -52,11 +50,8 @@ Pieces::Cancelled Pieces::cancel(const void* owner, size_t offset, bool into_use
     Piece& piece = pieces_[i];
     if (piece.kind != Piece::Kind::segment_in || piece.owner != owner) continue;
     if (piece.offset < offset || (into_users_memory && piece.buffer)) continue;
-    MPI_Status status;
     int cancelled = 0;
-    check_mpi(MPI_Cancel(&requests_[i]), "MPI_Cancel");
-    check_mpi(MPI_Wait(&requests_[i], &status), "MPI_Wait");
-    MPI_Test_cancelled(&status, &cancelled);
+    mpi_.check(mpi_->cancel(&requests_[i], &cancelled), "MPI_Cancel");
     (cancelled != 0 ? result.never_began : result.ended).push_back(std::move(piece));
   }
   std::reverse(result.never_began.begin(), result.never_began.end());
@@ -67,7 +62,7 @@ Pieces::Cancelled Pieces::cancel(const void* owner, size_t offset, bool into_use
 void Pieces::compact() {
   size_t kept = 0;
   for (size_t i = 0; i < requests_.size(); ++i) {
-    if (requests_[i] == MPI_REQUEST_NULL) continue;
+    if (requests_[i] == 0) continue;
     if (i != kept) {
       requests_[kept] = requests_[i];
       pieces_[kept] = std::move(pieces_[i]);

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <mpi.h>
-
 #include <cstddef>
 #include <memory>
 #include <vector>
+
+#include "syrtos/world/mpi/library.h"
 
 namespace syrtos::world {
 
@@ -36,9 +36,10 @@ struct Piece {
 /// What MPI works on, in the order in which it was begun.
 class Pieces {
  public:
+  explicit Pieces(const MpiLibrary& mpi) : mpi_(mpi) {}
   bool empty() const { return pieces_.empty(); }
   /// The caller starts the request that it gets, at once.
-  MPI_Request* add(Piece piece);
+  SyrtosMpiHandle* add(Piece piece);
   /// Those that have ended, until the next call.
   std::vector<Piece>& ended();
 
@@ -52,7 +53,8 @@ class Pieces {
  private:
   void compact();
 
-  std::vector<MPI_Request> requests_;
+  const MpiLibrary& mpi_;
+  std::vector<SyrtosMpiHandle> requests_;
   std::vector<Piece> pieces_;
   std::vector<int> indices_;
   std::vector<Piece> ended_;

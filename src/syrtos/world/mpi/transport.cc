@@ -10,31 +10,32 @@ namespace syrtos::world {
 namespace {
 
 constexpr int kHeaderTag = 0;
+constexpr int kAnybody = -1;
 
-MPI_Datatype type_of(Element element) {
+SyrtosMpiElement type_of(Element element) {
   switch (element) {
     case Element::f32:
-      return MPI_FLOAT;
+      return SYRTOS_MPI_F32;
     case Element::f64:
-      return MPI_DOUBLE;
+      return SYRTOS_MPI_F64;
     case Element::i64:
-      return MPI_INT64_T;
+      return SYRTOS_MPI_I64;
     case Element::bf16:
       break;
   }
   fail_request("MPI has no all-reduce of {}: choose another one for it", to_string(element));
 }
 
-MPI_Op operation_of(Reduction reduction) {
+SyrtosMpiReduction operation_of(Reduction reduction) {
   switch (reduction) {
     case Reduction::sum:
-      return MPI_SUM;
+      return SYRTOS_MPI_SUM;
     case Reduction::min:
-      return MPI_MIN;
+      return SYRTOS_MPI_MIN;
     case Reduction::max:
-      return MPI_MAX;
+      break;
   }
-  return MPI_OP_NULL;
+  return SYRTOS_MPI_MAX;
 }
 
 std::string text_of(const std::exception_ptr& error) {
@@ -49,19 +50,18 @@ std::string text_of(const std::exception_ptr& error) {
 
 }  // namespace
 
-MpiWorld::Transport::Transport(MpiWorld& world, MPI_Comm comm)
+MpiWorld::Transport::Transport(MpiWorld& world, const Communicator& ranks)
     : world_(world),
-      comm_(comm),
+      mpi_(ranks.mpi()),
+      comm_(ranks.get()),
+      highest_tag_(mpi_->highest_tag(comm_)),
       left_(static_cast<size_t>(world.size())),
       still_here_(world.size() - 1),
       headers_(sizeof(Header) + kInlineBytes),
       segments_(kLocalSegmentBytes),
+      pieces_(mpi_),
       granted_(static_cast<size_t>(world.size())),
       in_flight_(static_cast<size_t>(world.size())) {
-  void* highest = nullptr;
-  int found = 0;
-  MPI_Comm_get_attr(comm_, MPI_TAG_UB, &highest, &found);
-  if (found != 0) highest_tag_ = *static_cast<int*>(highest);
   for (size_t slot = 0; slot < kSlots; ++slot) {
     slots_[slot] = headers_.take();
     post_header(slot);
@@ -69,9 +69,9 @@ MpiWorld::Transport::Transport(MpiWorld& world, MPI_Comm comm)
 }
 
 MpiWorld::Transport::~Transport() {
-  for (MPI_Request& request : slot_requests_) {
-    MPI_Cancel(&request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  for (SyrtosMpiHandle& request : slot_requests_) {
+    int cancelled = 0;
+    if (request != 0) mpi_->cancel(&request, &cancelled);
   }
 }
 
@@ -80,23 +80,22 @@ size_t MpiWorld::Transport::segment_bytes(Rank peer) const {
 }
 
 void MpiWorld::Transport::post_header(size_t slot) {
-  check_mpi(MPI_Irecv(slots_[slot].get(), static_cast<int>(headers_.bytes()), MPI_BYTE,
-                      MPI_ANY_SOURCE, kHeaderTag, comm_, &slot_requests_[slot]),
-            "MPI_Irecv");
+  mpi_.check(mpi_->start_recv(comm_, slots_[slot].get(), static_cast<int>(headers_.bytes()),
+                              kAnybody, kHeaderTag, &slot_requests_[slot]),
+             "MPI_Irecv");
 }
 
 /// One slot after the other: several may have been filled, and lanes must keep their order.
 bool MpiWorld::Transport::take_headers() {
   for (bool any = false;; any = true) {
     int done = 0;
-    MPI_Status status;
-    check_mpi(MPI_Test(&slot_requests_[next_slot_], &done, &status), "MPI_Test");
-    if (done == 0) return any;
+    int from = 0;
     int bytes = 0;
-    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    mpi_.check(mpi_->test(&slot_requests_[next_slot_], &done, &from, &bytes), "MPI_Test");
+    if (done == 0) return any;
     const size_t slot = next_slot_;
     next_slot_ = (next_slot_ + 1) % kSlots;
-    handle(status.MPI_SOURCE, slots_[slot].get(), static_cast<size_t>(bytes));
+    handle(from, slots_[slot].get(), static_cast<size_t>(bytes));
     if (broken_) return true;
     post_header(slot);
   }
@@ -128,8 +127,8 @@ void MpiWorld::Transport::write(Rank to, const Header& header, const Source& inl
   if (inlined.bytes > 0) std::memcpy(buffer.get() + sizeof(header), inlined.data, inlined.bytes);
   const auto bytes = static_cast<int>(sizeof(header) + inlined.bytes);
   const std::byte* data = buffer.get();
-  MPI_Request* request = pieces_.add({Piece::Kind::control, nullptr, 0, 0, std::move(buffer)});
-  check_mpi(MPI_Isend(data, bytes, MPI_BYTE, to, kHeaderTag, comm_, request), "MPI_Isend");
+  SyrtosMpiHandle* request = pieces_.add({Piece::Kind::control, nullptr, 0, 0, std::move(buffer)});
+  mpi_.check(mpi_->start_send(comm_, data, bytes, to, kHeaderTag, request), "MPI_Isend");
 }
 
 bool MpiWorld::Transport::progress() {
@@ -179,12 +178,12 @@ void MpiWorld::Transport::all_reduce(AllReduce& operation) {
   const size_t element_bytes = bytes_of(operation.element);
   for (size_t i = 0; i < operation.count; i += kAllReducePart) {
     const size_t count = std::min(kAllReducePart, operation.count - i);
-    MPI_Request* request =
+    SyrtosMpiHandle* request =
         pieces_.add({Piece::Kind::all_reduce, &operation, 0, count * element_bytes, nullptr});
     auto* values = static_cast<std::byte*>(operation.values) + i * element_bytes;
-    check_mpi(
-        MPI_Iallreduce(MPI_IN_PLACE, values, static_cast<int>(count), type_of(operation.element),
-                       operation_of(operation.reduction), comm_, request),
+    mpi_.check(
+        mpi_->start_all_reduce(comm_, values, static_cast<int>(count), type_of(operation.element),
+                               operation_of(operation.reduction), request),
         "MPI_Iallreduce");
     ++operation.parts;
   }

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <mpi.h>
-
 #include <array>
 #include <deque>
 #include <map>
@@ -29,7 +27,7 @@ namespace syrtos::world {
 /// the receiver lets the rest of it fall into memory of its own.
 class MpiWorld::Transport {
  public:
-  Transport(MpiWorld& world, MPI_Comm comm);
+  Transport(MpiWorld& world, const Communicator& ranks);
   ~Transport();
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
@@ -132,8 +130,9 @@ class MpiWorld::Transport {
   }
 
   MpiWorld& world_;
-  const MPI_Comm comm_;
-  int highest_tag_ = 32767;
+  const MpiLibrary& mpi_;
+  const SyrtosMpiHandle comm_;
+  const int highest_tag_;
   std::optional<std::string> broken_;
   std::vector<std::string> left_;  // each rank, and why; empty: it is here
   int still_here_ = 0;
@@ -142,7 +141,7 @@ class MpiWorld::Transport {
   // Headers arrive in these, one after the other.
   static constexpr size_t kSlots = 8;
   std::array<Buffer, kSlots> slots_;
-  std::array<MPI_Request, kSlots> slot_requests_{};
+  std::array<SyrtosMpiHandle, kSlots> slot_requests_{};
   size_t next_slot_ = 0;
 
   Buffers headers_;

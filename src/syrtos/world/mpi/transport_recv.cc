@@ -85,9 +85,9 @@ void MpiWorld::Transport::post(Incoming& incoming, Piece piece) {
     to = piece.buffer.get();
   }
   const auto bytes = static_cast<int>(piece.bytes);
-  MPI_Request* request = pieces_.add(std::move(piece));
-  check_mpi(MPI_Irecv(to, bytes, MPI_BYTE, incoming.from, tag_of(incoming.id), comm_, request),
-            "MPI_Irecv");
+  SyrtosMpiHandle* request = pieces_.add(std::move(piece));
+  mpi_.check(mpi_->start_recv(comm_, to, bytes, incoming.from, tag_of(incoming.id), request),
+             "MPI_Irecv");
 }
 
 void MpiWorld::Transport::segment_landed(Piece& piece) {

@@ -66,10 +66,10 @@ void MpiWorld::Transport::send_segments(Rank to) {
     const Source& source = outgoing.message->source;
     const size_t bytes = std::min(segment_bytes(to), source.bytes - outgoing.begun);
     const std::byte* data = static_cast<const std::byte*>(source.data) + outgoing.begun;
-    MPI_Request* request =
+    SyrtosMpiHandle* request =
         pieces_.add({Piece::Kind::segment_out, &outgoing, outgoing.begun, bytes, nullptr});
-    check_mpi(
-        MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, to, tag_of(outgoing.id), comm_, request),
+    mpi_.check(
+        mpi_->start_send(comm_, data, static_cast<int>(bytes), to, tag_of(outgoing.id), request),
         "MPI_Isend");
     outgoing.begun += bytes;
     ++outgoing.in_flight;

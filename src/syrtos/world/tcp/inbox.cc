@@ -1,5 +1,7 @@
 #include "syrtos/world/tcp/inbox.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "syrtos/world/tcp/tcp.h"
@@ -11,6 +13,14 @@ namespace {
 constexpr size_t kMostSpare = 64;                    // entries
 constexpr size_t kMostSpareBytes = 4 * 1024 * 1024;  // of memory for early messages
 
+/// What one rank may send before it is asked for: what does not fit into this machine is no
+/// message.
+size_t most_kept() {
+  static const size_t bytes =
+      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
 }  // namespace
 
 std::byte* Incoming::place(size_t offset) const {
@@ -19,6 +29,25 @@ std::byte* Incoming::place(size_t offset) const {
   if (recv == nullptr || !recv->target.landing.copies()) return nullptr;
   auto* data = static_cast<std::byte*>(recv->target.data);
   return data == nullptr ? nullptr : data + offset;
+}
+
+bool Incoming::begin(size_t offset, size_t bytes) {
+  if (bytes > expected - begun || offered) return false;
+  if (bytes < total) {
+    if (bytes == 0) return false;
+    const auto after = std::lower_bound(parts.begin(), parts.end(), std::pair(offset, size_t{0}));
+    const bool overlaps = (after != parts.end() && after->first < offset + bytes) ||
+                          (after != parts.begin() && std::prev(after)->second > offset);
+    if (overlaps) return false;
+    // Frames come almost in order: mostly there is one part, which grows.
+    if (after != parts.begin() && std::prev(after)->second == offset) {
+      std::prev(after)->second += bytes;
+    } else {
+      parts.insert(after, {offset, offset + bytes});
+    }
+  }
+  begun += bytes;
+  return true;
 }
 
 void Incoming::land(size_t offset, const std::byte* data, size_t bytes) const {
@@ -83,24 +112,29 @@ void Inbox::remove(Lane& lane, Arrived::iterator place) {
 }
 
 /// Memory for a message that comes before its recv.
-void Inbox::keep(Incoming& incoming) {
+bool Inbox::keep(Incoming& incoming) {
   const auto fits = std::find_if(spare_memory_.begin(), spare_memory_.end(), [&](const Memory& m) {
     return m.size >= incoming.total && m.size / 4 <= incoming.total;
   });
   if (fits == spare_memory_.end()) {
+    if (incoming.total > most_kept() - std::min(most_kept(), kept_bytes_)) return false;
     incoming.kept = std::make_unique_for_overwrite<std::byte[]>(incoming.total);
     incoming.kept_bytes = incoming.total;
-    return;
+    kept_bytes_ += incoming.kept_bytes;
+    return true;
   }
   incoming.kept = std::move(fits->bytes);
   incoming.kept_bytes = fits->size;
   spare_bytes_ -= fits->size;
+  kept_bytes_ += fits->size;
   std::swap(*fits, spare_memory_.back());
   spare_memory_.pop_back();
+  return true;
 }
 
 void Inbox::release(Incoming& incoming) {
   if (!incoming.kept) return;
+  kept_bytes_ -= incoming.kept_bytes;
   if (spare_memory_.size() < kMostSpare && spare_bytes_ + incoming.kept_bytes <= kMostSpareBytes) {
     spare_bytes_ += incoming.kept_bytes;
     spare_memory_.push_back({std::move(incoming.kept), incoming.kept_bytes});
@@ -124,12 +158,12 @@ Incoming* Inbox::begin(const FrameHeader& frame) {
     return nullptr;
   }
   Incoming* incoming = find(frame);
-  if (incoming == nullptr || frame.bytes > incoming->expected - incoming->received) return nullptr;
+  if (incoming == nullptr || !incoming->begin(frame.offset, frame.bytes)) return nullptr;
   // A frame that ends its message before it began to be matched would be matched by end().
   if (incoming->recv == nullptr && !incoming->unwanted && !incoming->kept) {
     if (frame.bytes > 0) match(lanes_[frame.lane]);
-    if (incoming->recv == nullptr && !incoming->unwanted && frame.total > 0) {
-      keep(*incoming);
+    if (incoming->recv == nullptr && !incoming->unwanted && frame.total > 0 && !keep(*incoming)) {
+      return nullptr;
     }
   }
   return incoming;
@@ -152,7 +186,7 @@ bool Inbox::withdraw(const FrameHeader& frame) {
     return true;
   }
   Incoming* incoming = find(frame);
-  if (incoming == nullptr || incoming->withdrawn || frame.offset < incoming->received) return false;
+  if (incoming == nullptr || incoming->withdrawn || frame.offset < incoming->begun) return false;
   if (incoming->offered) give_back(*incoming);
   incoming->withdrawn = true;
   incoming->expected = frame.offset;
@@ -176,7 +210,7 @@ bool Inbox::withdraw(const FrameHeader& frame) {
 bool Inbox::offer(const FrameHeader& frame) {
   if (frame.bytes != 0 || frame.total > kMostBytes || frame.total == 0) return false;
   Incoming* incoming = find(frame);
-  if (incoming == nullptr || incoming->offered || incoming->received > 0) return false;
+  if (incoming == nullptr || incoming->offered || incoming->begun > 0) return false;
   incoming->offered = Offered::of(frame.offset);
   if (incoming->unwanted) give_back(*incoming);
   match(lanes_[frame.lane]);

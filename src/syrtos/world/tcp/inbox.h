@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "syrtos/world/tcp/frame.h"
@@ -25,6 +26,8 @@ struct Incoming {
   size_t total = 0;
   size_t expected = 0;  ///< less than the total when its sender gave it up
   size_t received = 0;
+  size_t begun = 0;  ///< bytes of frames that have come or are coming, on any connection
+  std::vector<std::pair<size_t, size_t>> parts;  ///< of them, begin and end; none for a single one
   bool withdrawn = false;
   bool unwanted = false;              ///< what comes is thrown away
   Message* recv = nullptr;            ///< whom it is for, once that is known
@@ -34,6 +37,8 @@ struct Incoming {
   size_t kept_bytes = 0;              ///< at least the total
 
   bool complete() const { return received == expected; }
+  /// A frame begins; false when its bytes have come before, or are too many.
+  bool begin(size_t offset, size_t bytes);
   /// Memory into which the bytes at `offset` can be read; null when they must pass through land().
   std::byte* place(size_t offset) const;
   void land(size_t offset, const std::byte* data, size_t bytes) const;
@@ -85,7 +90,7 @@ class Inbox {
   Incoming* find(const FrameHeader& frame);
   Incoming& add(Lane& lane, uint64_t sequence);
   void remove(Lane& lane, Arrived::iterator place);
-  void keep(Incoming& incoming);
+  bool keep(Incoming& incoming);
   void release(Incoming& incoming);
   void match(Lane& lane);
   void bind(Lane& lane, Incoming& incoming, Message& recv);
@@ -102,6 +107,7 @@ class Inbox {
   std::vector<Arrived::node_type> spare_;
   std::vector<Memory> spare_memory_;
   size_t spare_bytes_ = 0;  // of it
+  size_t kept_bytes_ = 0;   // of messages that came before their recvs
 };
 
 }  // namespace syrtos::world::tcp

@@ -33,6 +33,7 @@ Peer::Peer(TcpWorld& world, Rank rank, std::vector<Descriptor> sockets,
   connections_.emplace_back(*this, std::move(ring));
   scratch_ = std::make_unique_for_overwrite<std::byte[]>(kScratchBytes);
   offered_.resize(kPullSlots);
+  slot_used_.resize(kPullSlots);
   for (uint64_t slot = kPullSlots; shared_->can_pull() && slot > 0;) free_slots_.push_back(--slot);
 }
 
@@ -181,6 +182,7 @@ bool Peer::offer(Outgoing& outgoing, FrameHeader& frame) {
   const uint64_t slot = free_slots_.back();
   free_slots_.pop_back();
   offered_[slot] = &outgoing;
+  slot_used_[slot] = true;
   outgoing.slot = static_cast<int>(slot);
   ring_->live_out(slot).store(1, std::memory_order_release);
   frame.type = FrameType::offer;
@@ -189,7 +191,8 @@ bool Peer::offer(Outgoing& outgoing, FrameHeader& frame) {
 }
 
 bool Peer::taken(uint64_t slot) {
-  if (slot >= offered_.size()) return false;
+  if (slot >= offered_.size() || !slot_used_[slot]) return false;
+  slot_used_[slot] = false;
   free_slots_.push_back(slot);
   Outgoing* outgoing = std::exchange(offered_[slot], nullptr);
   if (outgoing == nullptr) return true;

@@ -84,6 +84,7 @@ class Peer {
   std::unique_ptr<SharedMemory> shared_;
   RingStream* ring_ = nullptr;      // of the last connection, which owns it
   std::vector<Outgoing*> offered_;  // by slot: null after it was abandoned
+  std::vector<bool> slot_used_;     // by slot: an offer is out
   std::vector<uint64_t> free_slots_;
   std::unique_ptr<std::byte[]> scratch_;
   std::list<Outgoing> outgoing_;
