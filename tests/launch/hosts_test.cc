@@ -37,6 +37,23 @@ TEST_F(HostsFile, GivesNamesSlotsAddressesAndPorts) {
   EXPECT_EQ(total_slots(hosts), 7);
 }
 
+TEST_F(HostsFile, NamesWillDoInstead) {
+  const auto hosts = read_hosts("localhost,127.0.0.2:4");
+  ASSERT_EQ(hosts.size(), 2u);
+  EXPECT_EQ(hosts[0].name, "localhost");
+  EXPECT_EQ(hosts[0].slots, 1);
+  EXPECT_EQ(hosts[1].address, "127.0.0.2");
+  EXPECT_EQ(hosts[1].slots, 4);
+  EXPECT_EQ(read_hosts("localhost").size(), 1u);
+  EXPECT_EQ(read_hosts("localhost:3")[0].slots, 3);
+  EXPECT_THAT(refusal([] { read_hosts("localhost,localhost"); }),
+              HasSubstr("there twice; write localhost:2"));
+  EXPECT_THAT(refusal([] { read_hosts("localhost,nowhere.invalid"); }),
+              HasSubstr("unknown host 'nowhere.invalid'"));
+  EXPECT_THAT(refusal([] { read_hosts("localhost,127.0.0.2:x"); }), HasSubstr("slots=x"));
+  EXPECT_THAT(refusal([] { read_hosts("localhost,,b"); }), HasSubstr("between the commas"));
+}
+
 TEST_F(HostsFile, RefusesWithFileAndLine) {
   const std::string file = (directory_ / "hosts").string();
   EXPECT_THAT(refused("a address=10.0.0.1\nb address=10.0.0.2 slot=2\n"),

@@ -30,6 +30,23 @@ TEST_F(Launching, RanksLearnWhoIsWhereAndEndWell) {
   }
 }
 
+/// More than a pipe or a socket holds: the network of a file travels with it.
+TEST_F(Launching, ALongTaskArrivesWhole) {
+  std::string& task = options_.task;
+  for (int i = 0; task.size() < 3'000'000; ++i) task += fmt::format("{} ", i);
+  EXPECT_EQ(launch(2, 0, {"task"}).code, 0);
+  const std::string line = fmt::format("task {} {}", task.size(), std::hash<std::string>()(task));
+  EXPECT_THAT("\n" + output_, HasSubstr("\n" + line));
+  EXPECT_THAT(output_, HasSubstr("[rank 1 on localhost] " + line));
+}
+
+TEST_F(Launching, TwoHundredRanksStartInTurns) {
+  const LaunchEnd end = launch(200, 0, {"workers"});
+  EXPECT_EQ(end.code, 0);
+  EXPECT_EQ(end.failure, "");
+  EXPECT_EQ(ups_in(output_).size(), 200U);
+}
+
 TEST_F(Launching, LinesOfRanksAreNeverMixed) {
   EXPECT_EQ(launch(4, 0, {"chatter"}).code, 0);
   std::istringstream lines(output_ + error_);
@@ -49,9 +66,10 @@ TEST_F(Launching, LinesOfRanksAreNeverMixed) {
 TEST_F(Launching, ARankThatFailsEndsAllAndIsNamed) {
   const LaunchEnd end = launch(3, 0, {"exit", "2", "7"});
   EXPECT_EQ(end.code, 1);
-  EXPECT_THAT(end.failure,
-              MatchesRegex("rank 2 on localhost \\(worker, process [0-9]+\\) ended with "
-                           "exit code 7; its last report: step 12"));
+  EXPECT_THAT(
+      end.failure,
+      MatchesRegex("rank 2 on localhost \\(worker, process [0-9]+\\) ended with "
+                   "exit code 7( before the training had begun)?; its last report: step 12"));
   EXPECT_THAT(output_, HasSubstr("ended: rank 2 on localhost"));
 }
 
@@ -82,7 +100,7 @@ TEST_F(Launching, TheRankThatOthersBlameIsNamed) {
 TEST_F(Launching, ARankThatDoesNotListenIsKilled) {
   bool killed = false;
   should_stop_ = [&] {
-    if (all_up(3) && !std::exchange(killed, true)) kill(ups_in(output_)[2].process, SIGSEGV);
+    if (all_up(3) && !std::exchange(killed, true)) kill(ups_in(output_)[2].process, SIGABRT);
     return false;
   };
   const Clock::time_point start = Clock::now();

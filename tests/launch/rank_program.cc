@@ -49,6 +49,7 @@ void chatter(Rank rank) {
 int act(const std::vector<std::string>& words, Membership& membership, Rank own) {
   const std::string& mode = words[0];
   const Rank chosen = words.size() > 1 ? std::atoi(words[1].c_str()) : -1;
+  if (mode == "task") return 0;
   if (mode == "table") {
     for (const Member& member : membership.assignment().members) {
       say(fmt::format("{} {} {} {}", to_string(member.role), member.host, member.address,
@@ -79,7 +80,9 @@ int run_rank(const std::vector<std::string>& words, const std::string& word) {
     for (;;) pause();
   }
   const std::string token = read_token(STDIN_FILENO, std::chrono::seconds(10));
-  read_task(STDIN_FILENO, std::chrono::seconds(10));
+  const std::string task = read_task(STDIN_FILENO, std::chrono::seconds(10));
+  if (words[0] == "task")
+    say(fmt::format("task {} {}", task.size(), std::hash<std::string>()(task)));
   const syrtos::world::Listener listener(invitation.address);
   JoinOptions options{.invitation = invitation,
                       .token = token,

@@ -73,7 +73,8 @@ std::vector<Host> read_all(const std::filesystem::path& file) {
   std::ifstream in(file);
   if (!in || std::filesystem::is_directory(file)) {
     fail_request(
-        "{}: expected a hosts file that can be read; each line: NAME [slots=N] [address=A]",
+        "{}: expected a hosts file that can be read (each line: NAME [slots=N] [address=A]), or "
+        "names of hosts (a,b:2,c)",
         file.string());
   }
   std::vector<Host> hosts;
@@ -97,6 +98,36 @@ std::vector<Host> read_all(const std::filesystem::path& file) {
         file.string());
   }
   return hosts;
+}
+
+/// The hosts of "a,b:2,c".
+std::vector<Host> read_list(const std::string& list) {
+  std::vector<Host> hosts;
+  const std::string at = fmt::format("--hosts {}", list);
+  std::istringstream items(list);
+  for (std::string item; std::getline(items, item, ',');) {
+    const size_t colon = item.find(':');
+    std::istringstream words(item.substr(0, colon));
+    if ((words >> std::ws).eof()) {
+      fail_request("{}: expected names of hosts between the commas, or a file of hosts", at);
+    }
+    Host host = read_line(at, words);
+    if (colon != std::string::npos) set(host, at, "slots=" + item.substr(colon + 1));
+    for (const Host& other : hosts) {
+      if (other.name == host.name) {
+        fail_request("{0}: host '{1}' is there twice; write {1}:2 for two slots", at, host.name);
+      }
+    }
+    hosts.push_back(std::move(host));
+  }
+  return hosts;
+}
+
+/// One host needs no comma, if it is one.
+bool is_one_name(const std::string& text) {
+  const std::string name = text.substr(0, text.find(':'));
+  return name.find_first_of("/ ") == std::string::npos && !name.empty() &&
+         !world::find_address(name.substr(name.find('@') + 1)).empty();
 }
 
 /// The hosts of "c,a".
@@ -125,10 +156,15 @@ std::vector<Host> some_of(const std::vector<Host>& hosts, const std::string& fil
 std::vector<Host> read_hosts(const std::filesystem::path& file) {
   const std::string text = file.string();
   const size_t colon = text.rfind(':');
-  std::error_code ignored;
-  const bool is_file = std::filesystem::exists(file, ignored);
-  if (is_file || colon == std::string::npos) return read_all(file);
+  const auto is_file = [](const std::string& name) {
+    std::error_code ignored;
+    return std::filesystem::exists(name, ignored);
+  };
+  if (is_file(text)) return read_all(file);
   const std::string name = text.substr(0, colon);
+  const bool is_list = text.find(',') != std::string::npos && !is_file(name);
+  if (is_list || is_one_name(text)) return read_list(text);
+  if (colon == std::string::npos) return read_all(file);
   return some_of(read_all(name), name, text.substr(colon + 1));
 }
 

@@ -49,9 +49,10 @@ class Words {
 
 std::string to_word(const Invitation& i) {
   return fmt::format(
-      "rank={},role={},cores={},host={},address={},scheduler={},port={},out={},err={}", i.rank,
-      to_string(i.role), i.cores, i.host, i.address, i.scheduler_address, i.scheduler_port,
-      i.output_columns, i.error_columns);
+      "rank={},role={},cores={},processes={},host={},address={},scheduler={},port={},out={},err={},"
+      "patience={}",
+      i.rank, to_string(i.role), i.cores, i.processes, i.host, i.address, i.scheduler_address,
+      i.scheduler_port, i.output_columns, i.error_columns, i.patience);
 }
 
 Invitation parse_invitation(const std::string& word) {
@@ -60,12 +61,14 @@ Invitation parse_invitation(const std::string& word) {
   return {.rank = words.number("rank", 0, kMost),
           .role = words.text("role") == to_string(Role::server) ? Role::server : Role::worker,
           .cores = words.number("cores", 1, kMost),
+          .processes = words.number("processes", 1, kMost),
           .host = words.text("host"),
           .address = words.text("address"),
           .scheduler_address = words.text("scheduler"),
           .scheduler_port = static_cast<uint16_t>(words.number("port", 1, 65535)),
           .output_columns = words.number("out", 0, kMost),
-          .error_columns = words.number("err", 0, kMost)};
+          .error_columns = words.number("err", 0, kMost),
+          .patience = words.number("patience", 1, kMost)};
 }
 
 }  // namespace syrtos::launch

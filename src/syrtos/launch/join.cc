@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -21,9 +22,8 @@ namespace {
 
 using nlohmann::json;
 
-// The scheduler listens before any rank is started: more patience is for a flood of strangers.
-constexpr auto kPatience = std::chrono::seconds(10);
 constexpr auto kPause = std::chrono::milliseconds(50);
+constexpr auto kLook = std::chrono::milliseconds(200);  // whether to stop
 
 class Joining {
  public:
@@ -31,10 +31,11 @@ class Joining {
       : options_(options), deadline_(Clock::now() + options.timeout) {}
 
   std::unique_ptr<Membership> run() {
-    const Clock::time_point patience = std::min(deadline_, Clock::now() + kPatience);
+    const Clock::time_point patience = std::min(deadline_, Clock::now() + options_.reach_timeout);
     for (;;) {
+      trouble_now_.clear();
       auto membership = attempt(patience);
-      if (membership) return membership;
+      if (trouble_now_.empty()) return membership;
       if (Clock::now() >= patience) {
         fail_run("rank {} cannot join: the scheduler at {}:{} {}", invitation().rank,
                  invitation().scheduler_address, invitation().scheduler_port, trouble_);
@@ -46,7 +47,7 @@ class Joining {
  private:
   const Invitation& invitation() const { return options_.invitation; }
 
-  // Null: another attempt may do better.
+  // With trouble_now_ another attempt may do better.
   std::unique_ptr<Membership> attempt(Clock::time_point patience) {
     Descriptor socket = world::begin_connect(
         world::resolve(invitation().scheduler_address, invitation().scheduler_port));
@@ -55,22 +56,27 @@ class Joining {
     if (const int error = world::connect_error(socket.get()); error != 0) {
       return try_again(std::strerror(error));
     }
-    world::watch_closely(socket.get());
+    world::watch_closely(socket.get(), invitation().lost_after());
     Channel channel(std::move(socket), options_.token, Channel::Side::member);
-    channel.send({{"rank", invitation().rank},
+    json hello = {{"rank", invitation().rank},
+                  {"host", invitation().host},
                   {"address", invitation().address},
                   {"port", options_.port},
-                  {"process", getpid()}});
+                  {"process", getpid()}};
+    if (!options_.refuses.empty()) hello["refuses"] = options_.refuses;
+    channel.send(hello);
     for (;;) {
       // The scheduler answers at once; then it may be long until the last rank has joined.
       const Clock::time_point until = channel.proven() ? deadline_ : patience;
       if (!wait(channel.descriptor(), channel.has_unsent() ? POLLIN | POLLOUT : POLLIN, until)) {
         if (!channel.proven()) return try_again("does not answer");
-        fail_run("{} waited {} for the other ranks to join; the launcher names them", name(),
-                 format_duration(std::chrono::duration<double>(options_.timeout).count()));
+        fail_run(
+            "{} waited {} for the other ranks to join; the first rank, or the launcher, names them",
+            name(), format_duration(std::chrono::duration<double>(options_.timeout).count()));
       }
       std::vector<json> messages;
       const bool open = channel.receive(messages) && channel.flush();
+      if (!options_.refuses.empty() && !messages.empty()) return nullptr;  // it has heard why
       for (size_t i = 0; i < messages.size(); ++i) {
         if (messages[i].contains("members")) {
           const json members = messages[i]["members"];
@@ -79,7 +85,8 @@ class Joining {
         }
         check(messages[i]);
       }
-      if (!open && channel.proven()) fail_run("{}: the launcher is gone", name());
+      if (!open && channel.proven())
+        fail_run("{}: the launcher, or the first rank, is gone", name());
       if (!open) return try_again("closed the connection: the token is not this job's");
     }
   }
@@ -87,6 +94,7 @@ class Joining {
   std::unique_ptr<Membership> try_again(const char* trouble) {
     log_trace("the scheduler at {}:{} {}: trying again", invitation().scheduler_address,
               invitation().scheduler_port, trouble);
+    trouble_now_ = trouble;
     if (trouble_.empty()) trouble_ = trouble;  // the first says most
     return nullptr;
   }
@@ -120,11 +128,15 @@ class Joining {
     for (;;) {
       std::array<pollfd, 2> both = {{{.fd = descriptor, .events = events, .revents = 0},
                                      {.fd = options_.input, .events = POLLIN, .revents = 0}}};
-      const int ready = poll(both.data(), both.size(), milliseconds_until(until));
+      if (options_.should_stop && options_.should_stop()) {
+        fail_run("{}: stopped before all ranks had joined", name());
+      }
+      const Clock::time_point look = options_.should_stop ? Clock::now() + kLook : until;
+      const int ready = poll(both.data(), both.size(), milliseconds_until(std::min(look, until)));
       if (both[1].revents != 0 && at_end(options_.input))
         fail_run("{}: the launcher is gone", name());
       if (both[0].revents != 0) return true;
-      if (ready == 0) return false;
+      if (ready == 0 && Clock::now() >= until) return false;
     }
   }
 
@@ -137,6 +149,7 @@ class Joining {
   const JoinOptions& options_;
   Clock::time_point deadline_;
   std::string trouble_;
+  std::string trouble_now_;  // of the latest attempt; empty: it was good
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "syrtos/launch/invitation.h"
 #include "syrtos/launch/output.h"
 #include "syrtos/launch/placement.h"
 #include "syrtos/launch/remote.h"
@@ -25,12 +26,17 @@ struct LaunchOptions {
   std::chrono::milliseconds join_timeout = std::chrono::seconds(20);
   /// For ranks to end in good order once they are asked to.
   std::chrono::milliseconds stop_timeout = std::chrono::seconds(60);
+  /// Seconds that the network may be cut, or a process be stopped: ranks wait so long for each
+  /// other and for the launcher.
+  int patience = kDefaultPatience;
   /// A worker other than rank 0 may be lost once all have joined; the others go on.
   bool tolerate_lost_workers = false;
 
   /// Where the ranks' output goes. What rank 0 prints is passed on as it is, what the others print
   /// line by line, "[rank 2 on c] ...".
-  Printer::Write write = write_to_own_streams;
+  /// None: to this process's own streams. Whoever reads them may take any time: of what is more
+  /// than some thousand lines behind, the rest is left out.
+  Printer::Write write = {};
   std::array<int, 2> columns = {0, 0};  ///< of the terminals that output and error end on; 0: none
   /// Asked some ten times a second: true from the first Ctrl-C or SIGTERM on.
   std::function<bool()> should_stop;

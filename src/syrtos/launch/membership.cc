@@ -18,6 +18,7 @@ namespace {
 using nlohmann::json;
 
 constexpr auto kReportEvery = std::chrono::milliseconds(100);
+constexpr auto kBeat = std::chrono::seconds(1);  // one who has nothing to say is still there
 constexpr auto kFarewell = std::chrono::milliseconds(1000);
 constexpr const char* kLauncherGone = "the launcher is gone";
 
@@ -45,6 +46,14 @@ void Membership::report(std::string doing) {
   const std::lock_guard lock(mutex_);
   doing_ = std::move(doing);
   news_ = true;
+}
+
+void Membership::misses(Rank lost) {
+  {
+    const std::lock_guard lock(mutex_);
+    missed_.push_back(lost);
+  }
+  eventfd_write(wake_.get(), 1);
 }
 
 void Membership::begun() {
@@ -122,14 +131,22 @@ void Membership::send_report() {
     begun_told_.notify_all();
   }
   if (const Rank lost = blamed_.exchange(-1); lost >= 0) channel_.send({{"blames", lost}});
-  std::string doing;
+  json message;
   {
     const std::lock_guard lock(mutex_);
-    if (!std::exchange(news_, false)) return;
-    doing = doing_;
+    for (const Rank lost : std::exchange(missed_, {})) channel_.send({{"misses", lost}});
+    if (std::exchange(news_, false)) {
+      message = {{"doing", doing_}};
+    } else if (Clock::now() - said_ >= kBeat) {
+      message = {{"beat", true}};
+    } else {
+      return;
+    }
   }
   // Only the newest counts: nothing piles up behind a slow connection.
-  if (!channel_.has_unsent()) channel_.send({{"doing", doing}});
+  if (channel_.has_unsent()) return;
+  channel_.send(message);
+  said_ = Clock::now();
 }
 
 void Membership::end(const std::string& why) {

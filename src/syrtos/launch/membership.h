@@ -33,9 +33,18 @@ struct JoinOptions {
   Invitation invitation;
   std::string token;
   uint16_t port = 0;  ///< on which this rank listens already, at invitation.address
-  std::chrono::milliseconds timeout = std::chrono::minutes(2);  ///< until all have joined
+  std::chrono::milliseconds timeout = std::chrono::minutes(15);  ///< until all have joined
+  /// Until the scheduler answers. A launcher's listens before any rank is started: more patience is
+  /// for a flood of strangers.
+  std::chrono::milliseconds reach_timeout = std::chrono::seconds(10);
   /// Closed by the launcher's end; -1: not watched. Nothing may be read from it elsewhere.
   int input = -1;
+  /// Asked some times a second while the others are awaited; may be empty. When it says so, join()
+  /// throws RunError.
+  std::function<bool()> should_stop = {};
+  /// Why this rank will not take part: join() tells it to the scheduler and returns nullptr, or
+  /// throws when that cannot be reached. Empty: it takes part.
+  std::string refuses = {};
   /// Called on the membership's own thread when all is over: the launcher is gone, or another rank
   /// was lost. From then on the program has `grace` to end in its own way.
   std::function<void(const std::string& why)> ended;
@@ -80,6 +89,8 @@ class Membership {
   void begun();
   /// This rank fails because it no longer reaches that one: so the launcher names the right one.
   void blame(Rank lost) { blamed_ = lost; }
+  /// The run goes on without that one. Said by rank 0.
+  void misses(Rank lost);
   /// Says that this rank is done; to be called once, when all went well.
   void leave();
 
@@ -105,6 +116,8 @@ class Membership {
   std::mutex mutex_;
   std::string doing_;                    // under the mutex
   bool news_ = false;                    // under the mutex
+  std::vector<Rank> missed_;             // under the mutex
+  Clock::time_point said_;               // of the thread: when it sent something last
   std::vector<nlohmann::json> further_;  // of the thread
   std::thread thread_;
 };

@@ -39,8 +39,19 @@ Process::Process(const std::vector<std::string>& arguments, Ends ends)
   for (const Descriptor* end : {&input, &output, &error}) fcntl(end->get(), F_SETFL, O_NONBLOCK);
 }
 
-void Process::tell(const std::string& text) const {
-  send(input.get(), text.data(), text.size(), MSG_NOSIGNAL);
+void Process::tell(const std::string& text) {
+  rest_ += text;
+  tell_rest();
+}
+
+void Process::tell_rest() {
+  while (!rest_.empty()) {
+    const ssize_t sent = send(input.get(), rest_.data(), rest_.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && errno == EAGAIN) return;
+    // Whoever is gone hears nothing any more.
+    rest_.erase(0, sent < 0 ? rest_.size() : static_cast<size_t>(sent));
+  }
 }
 
 }  // namespace syrtos::launch

@@ -16,8 +16,11 @@ class Process : public Child {
 
   /// Can be read (poll) when the process has ended.
   int handle() const { return handle_.get(); }
-  /// Writes to its standard input; lost if the process is gone.
-  void tell(const std::string& text) const;
+  /// Writes to its standard input, as much as fits at once; the rest with further calls of
+  /// tell_rest(), when `input` can be written (poll). Lost if the process is gone.
+  void tell(const std::string& text);
+  void tell_rest();
+  bool has_more_to_tell() const { return !rest_.empty(); }
 
   Descriptor input;  ///< a socket: writing to a process that is gone raises no signal
   Descriptor output;
@@ -28,6 +31,7 @@ class Process : public Child {
   Process(const std::vector<std::string>& arguments, Ends ends);
 
   Descriptor handle_;
+  std::string rest_;  // of what it is told
 };
 
 }  // namespace syrtos::launch

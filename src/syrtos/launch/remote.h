@@ -15,10 +15,20 @@ struct RemoteShell {
   /// Words of a program that is called with the host and one command line for its shell, as ssh is.
   /// ssh itself is also told never to ask for a password.
   std::string command = "ssh";
-  std::filesystem::path directory;  ///< where the commands run; empty: where the shell begins
+  std::filesystem::path directory = {};  ///< where the commands run; empty: where the shell begins
+  bool make_directory = false;           ///< where it is not there
+  bool takes_words = false;              ///< as srun, which reads no command line
 };
 
-/// What to start here so that the command runs there. It must be a path that is right there.
+/// A word as a shell reads it.
+std::string shell_word(const std::string& word);
+
+/// What to start here so that the shell command runs there.
+std::vector<std::string> remote_script(const RemoteShell& shell, const Host& host,
+                                       const std::string& script);
+
+/// The same for a program and its arguments. It must be a path that is right there; Host::program
+/// takes its place.
 std::vector<std::string> remote_command(const RemoteShell& shell, const Host& host,
                                         const std::vector<std::string>& command);
 
@@ -33,6 +43,20 @@ std::string explain_remote(const RemoteShell& shell, const Host& host, const std
 /// A line that says which program this is (version, checksum of the executable) and how many cores
 /// it may use: what `identity_command` prints on a host.
 std::string identity_line(int cores);
+
+/// Version and checksum of this program, for people.
+std::string program_identity();
+
+/// How hosts get the program.
+struct HostProgram {
+  std::vector<std::string> identity;   ///< a command that prints the identity line
+  std::filesystem::path package = {};  ///< copied to hosts that lack it; empty: they must have it
+  std::function<void(const std::string&)> note = {};  ///< hears what was copied
+};
+
+/// bring_package(), if there is one, and check_hosts(). Blocks, for as long as copying takes.
+void prepare_hosts(std::vector<Host>& hosts, const RemoteShell& shell, const HostProgram& program,
+                   const std::function<bool()>& should_stop);
 
 /// Asks every host at the same time for its identity line, by running the command there, and sets
 /// its cores. Throws RequestError that names every host that cannot be reached, refuses, or has no

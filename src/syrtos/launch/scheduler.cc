@@ -22,14 +22,19 @@ using nlohmann::json;
 constexpr auto kStrangerTime = std::chrono::seconds(5);
 constexpr int kMostStrangers = 128;
 constexpr size_t kLongestReport = 300;
+constexpr size_t kLongestRefusal = 3000;
 
 }  // namespace
 
 std::string Seat::name() const { return fmt::format("rank {} on {}", rank, host); }
 
 Scheduler::Scheduler(const std::string& address, uint16_t port, std::string token,
-                     const std::vector<Placement>& placements, const std::vector<Host>& hosts)
-    : token_(std::move(token)), events_(epoll_create1(EPOLL_CLOEXEC)), listener_(address, port) {
+                     const std::vector<Placement>& placements, const std::vector<Host>& hosts,
+                     int patience)
+    : token_(std::move(token)),
+      events_(epoll_create1(EPOLL_CLOEXEC)),
+      listener_(address, port),
+      lost_after_(silence_of(patience)) {
   for (const Placement& placement : placements) {
     SYRTOS_CHECK(placement.rank == static_cast<Rank>(seats_.size()), "rank {}", placement.rank);
     Seat seat;
@@ -67,7 +72,7 @@ void Scheduler::accept_all() {
     Descriptor socket = listener_.accept();
     if (!socket.valid()) return;
     const int descriptor = socket.get();
-    world::watch_closely(descriptor);
+    world::watch_closely(descriptor, lost_after_);
     connections_.push_back({Channel(std::move(socket), token_, Channel::Side::scheduler)});
     Connection& connection = connections_.back();
     ++strangers_;
@@ -95,6 +100,7 @@ void Scheduler::serve(Connection& connection) {
 }
 
 void Scheduler::handle(Connection& connection, const json& message) {
+  if (connection.rank >= 0) seats_[static_cast<size_t>(connection.rank)].heard = Clock::now();
   if (connection.rank < 0) {
     admit(connection, message);
   } else if (message.contains("leave")) {
@@ -106,6 +112,11 @@ void Scheduler::handle(Connection& connection, const json& message) {
     log_trace("{}: {}", seat(connection.rank).name(), seat(connection.rank).doing);
   } else if (message.contains("begun")) {
     seats_[static_cast<size_t>(connection.rank)].begun = true;
+  } else if (message.contains("misses")) {
+    const Rank missed = message["misses"];
+    const bool sensible =
+        connection.rank == 0 && missed > 0 && missed < static_cast<Rank>(seats_.size());
+    if (sensible) seats_[static_cast<size_t>(missed)].missed = Clock::now();
   } else if (message.contains("blames")) {
     const Rank blamed = message["blames"];
     const bool sensible = blamed >= 0 && blamed < static_cast<Rank>(seats_.size());
@@ -124,6 +135,7 @@ void Scheduler::admit(Connection& connection, const json& message) {
     say(connection, {{"refused", fmt::format("{} has joined already", seat.name())}});
     return;
   }
+  seat.host = message.value("host", seat.host);
   seat.address = message.at("address");
   seat.port = message.at("port");
   seat.process = message.at("process");
@@ -132,12 +144,13 @@ void Scheduler::admit(Connection& connection, const json& message) {
            seat.port);
   connection.rank = rank;
   --strangers_;
-  set_state(rank, Seat::State::joined);
+  seat.refuses = message.value("refuses", "").substr(0, kLongestRefusal);
+  set_state(rank, seat.refuses.empty() ? Seat::State::joined : Seat::State::lost);
   say(connection, {{"welcome", true}});
-  if (std::ranges::none_of(seats_,
-                           [](const Seat& s) { return s.state == Seat::State::expected; })) {
-    publish();
-  }
+  const bool complete = std::ranges::none_of(seats_, [](const Seat& one) {
+    return one.state == Seat::State::expected || !one.refuses.empty();
+  });
+  if (complete) publish();
 }
 
 void Scheduler::publish() {
@@ -162,6 +175,12 @@ void Scheduler::stop(Rank rank) {
 }
 
 void Scheduler::end(const std::string& why) { say_to_all({{"end", why}}); }
+
+void Scheduler::end(Rank rank, const std::string& why) {
+  for (Connection& connection : connections_) {
+    if (connection.rank == rank) say(connection, {{"end", why}});
+  }
+}
 
 void Scheduler::set_state(Rank rank, Seat::State state) {
   Seat& seat = seats_[static_cast<size_t>(rank)];

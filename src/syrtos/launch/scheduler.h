@@ -1,11 +1,13 @@
 #pragma once
 
 #include <list>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "syrtos/base/clock.h"
 #include "syrtos/launch/channel.h"
+#include "syrtos/launch/invitation.h"
 #include "syrtos/launch/placement.h"
 #include "syrtos/world/socket.h"
 
@@ -28,9 +30,12 @@ struct Seat {
   std::string address;
   uint16_t port = 0;
   int64_t process = 0;
-  std::string doing;   ///< the rank's last report
-  bool begun = false;  ///< it said so
-  Rank blames = -1;    ///< the rank whose loss it reported
+  std::string doing;                             ///< the rank's last report
+  bool begun = false;                            ///< it said so
+  Rank blames = -1;                              ///< the rank whose loss it reported
+  std::string refuses = {};                      ///< why it will not take part
+  std::optional<Clock::time_point> missed = {};  ///< since rank 0 goes on without it
+  Clock::time_point heard = Clock::now();        ///< when something came from it last
 
   /// "rank 2 on c".
   std::string name() const;
@@ -45,7 +50,8 @@ class Scheduler {
  public:
   /// Listens at once; an empty address: on all of this machine's. Port 0: any.
   Scheduler(const std::string& address, uint16_t port, std::string token,
-            const std::vector<Placement>& placements, const std::vector<Host>& hosts);
+            const std::vector<Placement>& placements, const std::vector<Host>& hosts,
+            int patience = kDefaultPatience);
 
   uint16_t port() const { return listener_.port(); }
   const std::string& token() const { return token_; }
@@ -65,6 +71,8 @@ class Scheduler {
   void stop(Rank rank);
   /// Tells all that everything is over, and why.
   void end(const std::string& why);
+  /// Tells one that it is over for it.
+  void end(Rank rank, const std::string& why);
 
  private:
   struct Connection {
@@ -92,6 +100,7 @@ class Scheduler {
   world::Listener listener_;
   std::vector<Seat> seats_;
   Connections connections_;
+  const double lost_after_;
   int strangers_ = 0;  // of the connections
   int strangers_refused_ = 0;
   bool complete_ = false;

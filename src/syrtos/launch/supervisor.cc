@@ -20,6 +20,7 @@ namespace {
 constexpr auto kTick = std::chrono::milliseconds(100);  // between two looks at should_stop()
 constexpr auto kTerm = std::chrono::seconds(3);         // from being told to being killed
 constexpr int kMostJoining = 8;                         // on a host: sshd turns away more at a time
+constexpr size_t kAtOnce = 4;  // ranks are started between two looks at those that wait for us
 
 double in_seconds(std::chrono::milliseconds time) {
   return std::chrono::duration<double>(time).count();
@@ -29,10 +30,19 @@ double in_seconds(std::chrono::milliseconds time) {
 
 Supervisor::Supervisor(const LaunchOptions& options)
     : options_(options),
-      printer_(options.write, {options.columns[0] > 0, options.columns[1] > 0}),
+      printer_(options.write
+                   ? options.write
+                   : [this](Stream stream, std::string_view text) { print(stream, text); },
+               {options.columns[0] > 0, options.columns[1] > 0}),
       routes_(find_routes(options.hosts)) {
-  scheduler_ = std::make_unique<Scheduler>(options.remote ? "" : "127.0.0.1", options.port,
-                                           random_token(), options.placements, options.hosts);
+  scheduler_ =
+      std::make_unique<Scheduler>(options.remote ? "" : "127.0.0.1", options.port, random_token(),
+                                  options.placements, options.hosts, options.patience);
+}
+
+// The ranks have no time to wait for a terminal.
+void Supervisor::print(Stream stream, std::string_view text) {
+  output_.post([stream, text = std::string(text)] { write_to_own_streams(stream, text); });
 }
 
 LaunchEnd Supervisor::run() {
@@ -66,12 +76,15 @@ Process Supervisor::start(const Placement& placement) {
   const Invitation invitation{.rank = placement.rank,
                               .role = placement.role,
                               .cores = placement.cores,
+                              .processes = static_cast<int>(std::ranges::count(
+                                  options_.placements, placement.host, &Placement::host)),
                               .host = options_.hosts[host].name,
                               .address = routes_.ranks[host],
                               .scheduler_address = routes_.scheduler[host],
                               .scheduler_port = scheduler_->port(),
                               .output_columns = first ? options_.columns[0] : 0,
-                              .error_columns = first ? options_.columns[1] : 0};
+                              .error_columns = first ? options_.columns[1] : 0,
+                              .patience = options_.patience};
   std::vector<std::string> command = options_.command;
   command.insert(command.end(), {kJoinOption, to_word(invitation)});
   if (options_.remote) command = remote_command(*options_.remote, options_.hosts[host], command);
@@ -83,7 +96,6 @@ Process Supervisor::start(const Placement& placement) {
 }
 
 bool Supervisor::may_start(const Placement& placement) const {
-  if (!options_.remote) return true;
   int joining = 0;
   for (size_t rank = 0; rank < ranks_.size(); ++rank) {
     if (options_.placements[rank].host == placement.host &&
@@ -91,11 +103,13 @@ bool Supervisor::may_start(const Placement& placement) const {
       ++joining;
     }
   }
-  return joining < kMostJoining;
+  // Of this machine's own as many as have cores to prepare themselves.
+  return joining < (options_.remote ? kMostJoining : std::max(kMostJoining, 2 * cores_));
 }
 
 void Supervisor::start_more() {
-  while (ranks_.size() < options_.placements.size() &&
+  const size_t most = ranks_.size() + kAtOnce;
+  while (ranks_.size() < std::min(most, options_.placements.size()) &&
          may_start(options_.placements[ranks_.size()])) {
     const Placement& placement = options_.placements[ranks_.size()];
     const bool first = placement.rank == 0;
@@ -120,12 +134,16 @@ void Supervisor::wait() {
                                  rank->process.ended() ? -1 : rank->process.handle()}) {
       if (descriptor >= 0) events.push_back({.fd = descriptor, .events = POLLIN, .revents = 0});
     }
+    if (rank->process.has_more_to_tell()) {
+      events.push_back({.fd = rank->process.input.get(), .events = POLLOUT, .revents = 0});
+    }
   }
   poll(events.data(), events.size(), milliseconds_until(until));
 }
 
 void Supervisor::forward() {
   for (const auto& rank : ranks_) {
+    rank->process.tell_rest();
     const bool ended = rank->process.ended().has_value();  // then all it said is in the pipes
     const auto pass_on = [ended](Descriptor& from, RankOutput& to) {
       if (!from.valid() || (to.read_from(from.get()) && !ended)) return;
@@ -192,6 +210,12 @@ void Supervisor::look_at_time() {
       judge_at_ = now + kTick;
     } else {
       judge();
+    }
+  }
+  // Who waits for its turn to prepare itself is not late.
+  for (const Seat& seat : scheduler_->seats()) {
+    if (seat.state == Seat::State::joined) {
+      join_by_ = std::max(join_by_, seat.since + options_.join_timeout);
     }
   }
   if (!over_ && !scheduler_->all_joined() && now >= join_by_) end_all(missing(), kExitFailed);

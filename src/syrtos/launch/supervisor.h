@@ -3,9 +3,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "syrtos/base/clock.h"
+#include "syrtos/base/memory.h"
+#include "syrtos/base/scribe.h"
 #include "syrtos/launch/launch.h"
 #include "syrtos/launch/process.h"
 #include "syrtos/launch/routes.h"
@@ -38,6 +41,7 @@ class Supervisor {
     Ending ending;
   };
 
+  void print(Stream stream, std::string_view text);
   Process start(const Placement& placement);
   bool may_start(const Placement& placement) const;
   void start_more();
@@ -46,7 +50,9 @@ class Supervisor {
   bool all_ended();
   std::optional<Failure> trouble_of(Rank rank);
   void look_for_trouble();
+  Rank culprit_of(Rank witness) const;
   std::vector<Rank> most_blamed() const;
+  void look_for_missed();
   std::string in_own_words(const Failure& failure) const;
   bool may_learn_more() const;
   void judge();
@@ -63,10 +69,13 @@ class Supervisor {
   void note(const std::string& text) { printer_.line(Stream::error, text); }
 
   const LaunchOptions& options_;
+  Scribe output_;  // writes to our own streams
   Printer printer_;
   const Routes routes_;
   std::unique_ptr<Scheduler> scheduler_;
   std::vector<std::unique_ptr<RankProcess>> ranks_;  // that were started
+  const int cores_ = static_cast<int>(std::thread::hardware_concurrency());
+  const int64_t memory_kills_ = memory_kills();  // when this began
   std::vector<Failure> failures_;
   Clock::time_point first_failure_;
   std::optional<Clock::time_point> judge_at_;

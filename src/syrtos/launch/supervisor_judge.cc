@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <csignal>
 
+#include <algorithm>
 #include <map>
 
 #include "syrtos/launch/supervisor.h"
@@ -20,7 +21,9 @@ constexpr auto kBroken = std::chrono::milliseconds(700);
 constexpr auto kEnded = std::chrono::milliseconds(300);
 // Of a rank that others miss, the end may come to light later than theirs: on a busy machine a
 // process that was killed takes its time.
-constexpr auto kWitness = std::chrono::milliseconds(700);
+constexpr auto kWitness = std::chrono::milliseconds(3000);
+// A rank says something every second.
+constexpr auto kSilent = std::chrono::milliseconds(2500);
 
 }  // namespace
 
@@ -67,7 +70,12 @@ std::optional<Supervisor::Failure> Supervisor::trouble_of(Rank rank) {
   const char* when = !scheduler_->all_joined() ? " before all ranks had joined"
                      : !has_begun()            ? " before the training had begun"
                                                : "";
-  return Failure{rank, describe(rank, ending.text() + when), ending};
+  const bool starved =
+      !options_.remote && ending.signal == SIGKILL && memory_kills() > memory_kills_;
+  const char* why = starved ? ", because memory was used up: use fewer ranks on this machine, a "
+                              "smaller --batch, or a smaller network"
+                            : "";
+  return Failure{rank, describe(rank, ending.text() + when + why), ending};
 }
 
 // Rank 0 has made a step: everybody is connected, and has the first weights.
@@ -85,7 +93,24 @@ bool Supervisor::may_go_on_after(const Failure& failure) const {
          (failure.ending.signal != 0 || blamed < 0 || may_be_lost(blamed));
 }
 
+// Rank 0 waits no longer for one that is stopped, or cut off, and may wake up in the middle of what
+// goes on without it.
+void Supervisor::look_for_missed() {
+  for (Rank rank = 0; rank < static_cast<Rank>(ranks_.size()); ++rank) {
+    RankProcess& process = *ranks_[static_cast<size_t>(rank)];
+    const auto missed = scheduler_->seat(rank).missed;
+    if (!missed || process.settled || process.process.ended() || !may_be_lost(rank)) continue;
+    if (Clock::now() - *missed < kWitness) continue;  // it may have been killed: its end says more
+    process.settled = true;
+    end_.lost.push_back(rank);
+    note(fmt::format("{}; the run goes on without it", describe(rank, "no longer answers")));
+    scheduler_->end(rank, "the others go on without this rank: it did not answer");
+    process.process.signal(SIGKILL);
+  }
+}
+
 void Supervisor::look_for_trouble() {
+  look_for_missed();
   for (Rank rank = 0; rank < static_cast<Rank>(ranks_.size()); ++rank) {
     std::optional<Failure> trouble = trouble_of(rank);
     if (!trouble) continue;
@@ -109,16 +134,42 @@ std::string Supervisor::in_own_words(const Failure& failure) const {
   return fmt::format("{}: {}", name_of(failure.rank), complaint);
 }
 
-// The witnesses that say of the same rank that it is gone: the largest group.
+// Whoever fails says whom it misses, and that one may miss another: the end of the chain is the
+// cause. Of a circle it is the one of whom nothing was heard for the longest time.
+Rank Supervisor::culprit_of(Rank witness) const {
+  std::vector<Rank> chain = {witness};
+  for (;;) {
+    const Rank next = scheduler_->seat(chain.back()).blames;
+    if (next < 0) return chain.back();
+    const auto again = std::ranges::find(chain, next);
+    if (again != chain.end()) {
+      return *std::min_element(again, chain.end(), [this](Rank a, Rank b) {
+        return scheduler_->seat(a).heard < scheduler_->seat(b).heard;
+      });
+    }
+    chain.push_back(next);
+  }
+}
+
+// The witnesses that lead to the same rank: of whom nothing was heard for a while, else the largest
+// group.
 std::vector<Rank> Supervisor::most_blamed() const {
   std::map<Rank, std::vector<Rank>> witnesses;
   for (const Failure& failure : failures_) {
-    const Rank lost = scheduler_->seat(failure.rank).blames;
-    if (lost >= 0) witnesses[lost].push_back(failure.rank);
+    const Rank culprit = culprit_of(failure.rank);
+    if (culprit != failure.rank) witnesses[culprit].push_back(failure.rank);
   }
+  const auto silent = [this](Rank rank) {
+    const Seat& seat = scheduler_->seat(rank);
+    return seat.state == Seat::State::lost || Clock::now() - seat.heard > kSilent;
+  };
   std::vector<Rank> most;
+  bool most_silent = false;
   for (const auto& [lost, group] : witnesses) {
-    if (group.size() > most.size()) most = group;
+    const bool better = silent(lost) != most_silent ? silent(lost) : group.size() > most.size();
+    if (!most.empty() && !better) continue;
+    most = group;
+    most_silent = silent(lost);
   }
   return most;
 }
@@ -131,7 +182,7 @@ bool Supervisor::may_learn_more() const {
   }
   const std::vector<Rank> witnesses = most_blamed();
   if (witnesses.empty() || Clock::now() - first_failure_ >= kWitness) return false;
-  return !ranks_[static_cast<size_t>(scheduler_->seat(witnesses.front()).blames)]->settled;
+  return !ranks_[static_cast<size_t>(culprit_of(witnesses.front()))]->settled;
 }
 
 // Which of the failures is the cause: a process that was killed; else one that says why it failed;
@@ -151,7 +202,7 @@ void Supervisor::judge() {
   if (witnesses.empty()) return end_all(failures_.front().text, code_of(failures_.front()));
   std::vector<std::string> names;
   for (const Rank witness : witnesses) names.push_back(scheduler_->seat(witness).name());
-  const Rank lost = scheduler_->seat(witnesses.front()).blames;
+  const Rank lost = culprit_of(witnesses.front());
   const char* verb = names.size() == 1 ? "reaches" : "reach";
   end_all(
       describe(lost, fmt::format("was lost: {} no longer {} it", fmt::join(names, " and "), verb)),

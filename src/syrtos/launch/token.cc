@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "syrtos/base/error.h"
@@ -13,19 +14,22 @@ namespace syrtos::launch {
 
 namespace {
 
-/// A line of at most so many characters, or what came of it in time. One byte at a time: what
-/// follows the line is not ours.
-std::string read_line(int input, size_t most, std::chrono::milliseconds timeout) {
+/// A line of at most so many characters, or what came of it in time. Reads so many bytes at once:
+/// one where what follows the line is not ours.
+std::string read_line(int input, size_t most, std::chrono::milliseconds timeout, size_t at_once) {
   const Clock::time_point deadline = Clock::now() + timeout;
   std::string line;
-  for (char next = 0; line.size() <= most;) {
+  std::string part(at_once, '\0');
+  while (line.size() <= most) {
     const int left = milliseconds_until(deadline);
     pollfd event{.fd = input, .events = POLLIN, .revents = 0};
     if (left <= 0 || poll(&event, 1, left) == 0) break;
-    const ssize_t got = ::read(input, &next, 1);
+    const ssize_t got = ::read(input, part.data(), part.size());
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (got <= 0 || next == '\n') break;
-    line += next;
+    if (got <= 0) break;
+    const auto end = std::find(part.begin(), part.begin() + got, '\n');
+    line.append(part.begin(), end);
+    if (end != part.begin() + got) break;
   }
   return line;
 }
@@ -33,7 +37,7 @@ std::string read_line(int input, size_t most, std::chrono::milliseconds timeout)
 }  // namespace
 
 std::string read_token(int input, std::chrono::milliseconds timeout) {
-  std::string token = read_line(input, kTokenLength, timeout);
+  std::string token = read_line(input, kTokenLength, timeout, 1);
   if (token.size() == kTokenLength) return token;
   fail_run(
       "expected the job's token on standard input, found {} of {} characters; ranks are started by "
@@ -42,7 +46,7 @@ std::string read_token(int input, std::chrono::milliseconds timeout) {
 }
 
 std::string read_task(int input, std::chrono::milliseconds timeout) {
-  std::string task = read_line(input, kMostTask, timeout);
+  std::string task = read_line(input, kMostTask, timeout, 1 << 16);  // the last that is said
   if (!task.empty() && task.size() <= kMostTask) return task;
   fail_run(
       "expected what to do on standard input, found {} characters; ranks are started by the "

@@ -5,8 +5,8 @@
 
 namespace syrtos::launch {
 
-/// Characters that a task can have: what a pipe holds before anybody reads it.
-constexpr size_t kMostTask = 60000;
+/// Characters that a task can have: far above what networks that travel with it need.
+constexpr size_t kMostTask = size_t{1} << 26;
 
 /// Reads the token (see random_token) that the launcher writes to a rank's standard input. Throws
 /// RunError when it does not come.
