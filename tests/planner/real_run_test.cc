@@ -4,6 +4,7 @@
 
 #include <deque>
 
+#include "syrtos/graph/columns.h"
 #include "syrtos/planner/setting.h"
 #include "tests/train/team.h"
 
@@ -39,6 +40,7 @@ class Counter final : public world::MessageWatcher {
 struct Way {
   const char* exchange;
   const char* sync;
+  const char* split = "none";
 };
 
 class RealRun : public train::SmallJobs, public testing::WithParamInterface<Way> {
@@ -51,6 +53,7 @@ class RealRun : public train::SmallJobs, public testing::WithParamInterface<Way>
     job.workers = kWorkers;
     job.exchange = GetParam().exchange;
     job.sync = GetParam().sync;
+    job.split = GetParam().split;
     job.bucket_mb = kBucketMb;
     job.samples = 16 * kWorkers * 20;
     job.epochs = 1;
@@ -93,6 +96,15 @@ class RealRun : public train::SmallJobs, public testing::WithParamInterface<Way>
     for (const graph::ParameterSlot& slot : network.parameters().slots()) {
       workload.compute.tensors.push_back(slot.elements);
     }
+    graph::Graph graph = network.model().graph;
+    for (const graph::DenseLayer& layer : graph::dense_layers(graph)) {
+      const graph::ParameterSlot* slot = network.parameters().find(layer.weight);
+      const graph::ParameterSlot* bias = network.parameters().find(layer.bias);
+      workload.compute.dense.push_back(
+          {static_cast<size_t>(slot - network.parameters().slots().data()),
+           {static_cast<size_t>(layer.inputs), static_cast<size_t>(layer.outputs), 4},
+           static_cast<size_t>(bias - network.parameters().slots().data())});
+    }
     strategy::ComputeTimes::Pass& pass = workload.compute.passes.emplace_back();
     pass.batch = 16;
     pass.seconds = 0.01;
@@ -120,13 +132,13 @@ TEST_P(RealRun, SendsInAStepWhatTheSimulationSends) {
   EXPECT_EQ(many.bytes_sent - few.bytes_sent, many_simulated.bytes_sent - few_simulated.bytes_sent);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, RealRun,
-                         testing::Values(Way{"allreduce:ring", "join"},
-                                         Way{"allreduce:halving-doubling", "join"},
-                                         Way{"allreduce:ring", "split"}, Way{"ps", "join"},
-                                         Way{"ps-sharded:2", "join"}, Way{"ps-colocated", "join"},
-                                         Way{"ps", "async"}, Way{"ps-sharded:2", "async"},
-                                         Way{"ps-colocated", "async"}));
+INSTANTIATE_TEST_SUITE_P(
+    Ways, RealRun,
+    testing::Values(Way{"allreduce:ring", "join"}, Way{"allreduce:halving-doubling", "join"},
+                    Way{"allreduce:ring", "split"}, Way{"ps", "join"}, Way{"ps-sharded:2", "join"},
+                    Way{"ps-colocated", "join"}, Way{"allreduce:ring", "join", "columns"},
+                    Way{"allreduce:ring", "split", "columns"}, Way{"ps", "async"},
+                    Way{"ps-sharded:2", "async"}, Way{"ps-colocated", "async"}));
 
 }  // namespace
 }  // namespace syrtos::planner

@@ -11,6 +11,7 @@ namespace syrtos::planner {
 
 using collective::Algorithm;
 using strategy::Exchange;
+using strategy::Split;
 using strategy::Sync;
 using strategy::Wire;
 
@@ -63,6 +64,12 @@ bool makes_sense(const Candidate& candidate, const Workload& workload) {
   } catch (const RequestError&) {
     return false;
   }
+  if (candidate.options.splits_columns()) {
+    // How the small rest crosses makes little difference.
+    const Algorithm algorithm = candidate.options.exchange.algorithm;
+    if (algorithm != Algorithm::ring && algorithm != Algorithm::halving_doubling) return false;
+    if (divided_layers(workload, candidate).empty() || workload.accumulate > 1) return false;
+  }
   // More servers than half of the workers are better used as workers.
   if (candidate.servers() > 1 && candidate.servers() * 2 > candidate.workers) return false;
   return step_samples(workload, candidate) <= workload.samples;
@@ -74,7 +81,7 @@ double weight_bytes(const Workload& workload) {
 
 double worker_memory(const Workload& workload, const Candidate& candidate) {
   const double weights = weight_bytes(workload);
-  const double pass = workload.compute.pass_of(worker_batch(workload, candidate)).memory;
+  const double pass = pass_of(workload, candidate).memory;
   const double least = (candidate.options.updates_at_servers() ? 2 : 3) * weights;
   // A worker that serves keeps its part of the weights, of momentum and of two sums.
   const bool serves = candidate.options.exchange.workers_serve() && candidate.workers > 1;
@@ -97,21 +104,26 @@ std::vector<Candidate> candidates(const SearchSpace& space, const ClusterProfile
   if (exchanges.empty()) exchanges = usual_exchanges(cluster);
   if (syncs.empty()) syncs = usual_syncs();
   if (wires.empty()) wires = {{Wire::Kind::f32, 0}, {Wire::Kind::bf16, 0}};
+  std::vector<Split> splits = space.splits;
+  if (splits.empty()) splits = {Split::none, Split::columns};
   std::vector<Candidate> all;
   for (const int n : workers) {
     if (n < 2) continue;
     for (const Exchange& exchange : exchanges) {
       for (const Sync& sync : syncs) {
         for (const Wire& wire : wires) {
-          Candidate candidate;
-          candidate.workers = n;
-          candidate.options.exchange = exchange;
-          candidate.options.sync = sync;
-          candidate.options.wire = wire;
-          candidate.options.bucket_mb = space.bucket_mb;
-          candidate.options.update = default_update(exchange);
-          if (!fits(cluster, candidate) || !makes_sense(candidate, workload)) continue;
-          all.push_back(candidate);
+          for (const Split split : splits) {
+            Candidate candidate;
+            candidate.workers = n;
+            candidate.options.exchange = exchange;
+            candidate.options.sync = sync;
+            candidate.options.wire = wire;
+            candidate.options.split = split;
+            candidate.options.bucket_mb = space.bucket_mb;
+            candidate.options.update = default_update(exchange);
+            if (!fits(cluster, candidate) || !makes_sense(candidate, workload)) continue;
+            all.push_back(candidate);
+          }
         }
       }
     }
@@ -125,6 +137,7 @@ std::string way_of(const Candidate& candidate) {
   if (!candidate.options.wire.exact()) {
     way += " " + to_string(candidate.options.wire);
   }
+  if (candidate.options.splits_columns()) way += " columns";
   if (candidate.options.bucket_mb > 0) {
     way += fmt::format(" buckets of {:g} MB", candidate.options.bucket_mb);
   }
@@ -179,7 +192,7 @@ double bound_seconds(const Workload& workload, const ClusterProfile& cluster,
   const double computing = computing_seconds(workload, cluster, candidate);
   if (candidate.workers == 1) return computing;
   const double bytes =
-      static_cast<double>(workload.compute.elements()) * candidate.options.wire.bytes_per_element();
+      exchanged_elements(workload, candidate) * candidate.options.wire.bytes_per_element();
   // Hosts with several slots send less over their links: then only computing is certain.
   int hosts = 0;
   int placed = 0;
@@ -192,6 +205,10 @@ double bound_seconds(const Workload& workload, const ClusterProfile& cluster,
   const collective::LinkSpeed link = link_of(cluster, candidate.team().ranks());
   const auto n = static_cast<double>(candidate.workers);
   double wire = 2 * (n - 1) / n * bytes / link.bytes_per_s;
+  const auto samples = static_cast<size_t>(samples_of_all(workload, candidate));
+  for (const strategy::ComputeTimes::Dense& dense : divided_layers(workload, candidate)) {
+    wire += bytes_by_columns(dense.shape, samples, candidate.workers) / link.bytes_per_s;
+  }
   if (candidate.servers() > 0) {
     const double fastest = cluster.hosts[static_cast<size_t>(candidate.workers)].bandwidth;
     wire = std::max(1.0, n / candidate.servers()) * bytes / std::max(fastest, link.bytes_per_s);

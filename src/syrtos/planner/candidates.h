@@ -13,6 +13,7 @@ struct SearchSpace {
   std::vector<strategy::Exchange> exchanges = {};
   std::vector<strategy::Sync> syncs = {};
   std::vector<strategy::Wire> wires = {};
+  std::vector<strategy::Split> splits = {};
   double bucket_mb = 0;  ///< 0: chosen from latency and bandwidth
 };
 

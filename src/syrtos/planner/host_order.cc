@@ -12,7 +12,7 @@ namespace {
 /// What a step would take if all hosts were like this one: computing and the exchange overlap for
 /// the most part.
 double step_on(const Workload& workload, const HostProfile& host) {
-  const auto pass = workload.compute.pass_of(workload.batch);
+  const auto pass = workload.compute.pass_of(workload.batch, workload.accumulate);
   const double threads = static_cast<double>(workload.compute.threads * host.slots);
   const double crowded =
       host.cores > 0 && !workload.replayed ? std::max(1.0, threads / host.cores) : 1;

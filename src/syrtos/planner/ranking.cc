@@ -22,7 +22,8 @@ double score(const Prediction& prediction, Goal goal) {
   return wasteful ? 1e6 * prediction.epoch_s : prediction.epoch_s;
 }
 
-/// Among equals: fewer hosts, the same result as alone, nothing rounded, no servers.
+/// Among equals: fewer hosts, the same result as alone, nothing rounded, no servers,
+/// nothing divided.
 int complexity(const Prediction& prediction) {
   const strategy::Options& options = prediction.candidate.options;
   if (prediction.candidate.workers == 1) return 0;
@@ -31,6 +32,7 @@ int complexity(const Prediction& prediction) {
   if (!options.wire.exact()) points += 3;
   if (options.exchange.uses_servers()) points += 1;
   if (options.bucket_mb > 0) points += 1;
+  if (options.splits_columns()) points += 1;
   return points;
 }
 

@@ -115,6 +115,10 @@ std::string reason_of(const Workload& workload, const ClusterProfile& cluster,
     });
   }
   const double least = std::min({wire_free, latency_free, even});
+  if (least > 0.97 * all) {
+    return fmt::format("bound by no single thing: {} beside {} of computing",
+                       format_short_time(all - step.computing), computing);
+  }
   if (least == wire_free) {
     return fmt::format("wire-bound: {} per step over {} take {}, computing {}",
                        format_bytes(step.wire_bytes), format_bandwidth(link.bytes_per_s),

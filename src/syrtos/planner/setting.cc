@@ -44,17 +44,75 @@ double unevenness(double bytes_per_s) {
   return std::clamp(0.35 * std::pow(125e6 / bytes_per_s, 0.25), 0.2, 0.65);
 }
 
+/// The tensors that workers divide between them.
+std::vector<strategy::DividedTensor> divided_of(const Workload& workload,
+                                                const Candidate& candidate) {
+  std::vector<strategy::DividedTensor> divided;
+  for (const strategy::ComputeTimes::Dense& dense : divided_layers(workload, candidate)) {
+    const std::vector<size_t> columns =
+        strategy::column_shares(dense.shape.outputs, candidate.workers);
+    strategy::DividedTensor& tensor = divided.emplace_back();
+    tensor.tensor = static_cast<int>(dense.tensor);
+    for (const size_t share : columns) tensor.elements.push_back(share * dense.shape.inputs);
+    if (dense.bias) divided.push_back({static_cast<int>(*dense.bias), columns});
+  }
+  std::sort(divided.begin(), divided.end(),
+            [](const auto& a, const auto& b) { return a.tensor < b.tensor; });
+  return divided;
+}
+
 /// The bytes that buckets of this candidate have at most.
 size_t bucket_bytes(const Workload& workload, const ClusterProfile& cluster,
                     const Candidate& candidate) {
-  return strategy::bucket_bytes(candidate.options.bucket_mb, link_of(cluster, candidate.workers),
-                                candidate.workers, workload.compute.elements() * sizeof(float));
+  return strategy::bucket_bytes(
+      candidate.options.bucket_mb, link_of(cluster, candidate.workers), candidate.workers,
+      static_cast<size_t>(exchanged_elements(workload, candidate)) * sizeof(float));
 }
 
 }  // namespace
 
 int64_t worker_batch(const Workload& workload, const Candidate& candidate) {
   return candidate.options.sync.worker_samples(workload.batch, candidate.workers);
+}
+
+int64_t samples_of_all(const Workload& workload, const Candidate& candidate) {
+  return candidate.options.sync.step_samples(workload.batch, candidate.workers) /
+         std::max<int64_t>(1, workload.accumulate);
+}
+
+std::vector<size_t> worker_samples(const Workload& workload, const Candidate& candidate) {
+  const int64_t all = samples_of_all(workload, candidate);
+  const int64_t workers = candidate.workers;
+  std::vector<size_t> samples;
+  // As data::slice_of() has it.
+  for (int64_t w = 0; w < workers; ++w) {
+    samples.push_back(static_cast<size_t>(all * (w + 1) / workers - all * w / workers));
+  }
+  return samples;
+}
+
+std::vector<strategy::ComputeTimes::Dense> divided_layers(const Workload& workload,
+                                                          const Candidate& candidate) {
+  std::vector<strategy::ComputeTimes::Dense> layers;
+  if (!candidate.options.splits_columns() || candidate.workers == 1) return layers;
+  const auto samples = static_cast<size_t>(samples_of_all(workload, candidate));
+  for (const strategy::ComputeTimes::Dense& dense : workload.compute.dense) {
+    if (worth_columns(dense.shape, samples, candidate.workers)) layers.push_back(dense);
+  }
+  return layers;
+}
+
+double exchanged_elements(const Workload& workload, const Candidate& candidate) {
+  auto elements = static_cast<double>(workload.compute.elements());
+  for (const strategy::ComputeTimes::Dense& dense : divided_layers(workload, candidate)) {
+    elements -= static_cast<double>(dense.shape.inputs * dense.shape.outputs);
+    if (dense.bias) elements -= static_cast<double>(dense.shape.outputs);
+  }
+  return elements;
+}
+
+strategy::ComputeTimes::Pass pass_of(const Workload& workload, const Candidate& candidate) {
+  return workload.compute.pass_of(worker_batch(workload, candidate), workload.accumulate);
 }
 
 int64_t step_samples(const Workload& workload, const Candidate& candidate) {
@@ -90,9 +148,14 @@ collective::LinkSpeed link_of(const ClusterProfile& cluster, int ranks) {
 
 double computing_seconds(const Workload& workload, const ClusterProfile& cluster,
                          const Candidate& candidate) {
-  const auto pass = workload.compute.pass_of(worker_batch(workload, candidate));
+  const auto pass = pass_of(workload, candidate);
   const bool updates = !candidate.options.updates_at_servers();
-  const double seconds = pass.load_s + pass.seconds + (updates ? workload.compute.update_s : 0);
+  const auto elements = static_cast<double>(workload.compute.elements());
+  const double exchanged = exchanged_elements(workload, candidate);
+  // Of what is divided each worker updates its part.
+  const double own = exchanged + (elements - exchanged) / candidate.workers;
+  const double seconds =
+      pass.load_s + pass.seconds + (updates ? workload.compute.update_s * own / elements : 0);
   const std::vector<int> hosts = placement(cluster, candidate.team().ranks());
   const std::vector<double> slower = slower_by_rank(workload, cluster, hosts);
   std::vector<double> workers;
@@ -150,9 +213,10 @@ Setting setting_of(const Workload& workload, const ClusterProfile& cluster,
   s.options.update_s_per_element =
       workload.compute.update_s / static_cast<double>(workload.compute.elements());
   s.layout.tensors = segments_of(workload.compute);
-  s.layout.buckets =
-      strategy::plan_buckets(s.layout.tensors, bucket_bytes(workload, cluster, candidate));
-  s.pass = workload.compute.pass_of(worker_batch(workload, candidate));
+  s.layout.divided = divided_of(workload, candidate);
+  s.layout.buckets = strategy::plan_buckets(
+      s.layout.tensors, bucket_bytes(workload, cluster, candidate), s.layout.divided);
+  s.pass = pass_of(workload, candidate);
   s.seed = seed;
   const int ranks = s.team.ranks();
   const std::vector<int> host_of_rank = placement(cluster, ranks);
@@ -197,7 +261,9 @@ double effort_of(const Workload& workload, const ClusterProfile& cluster,
     messages += 5 * pieces * workers;
     beside = workers * servers;
   } else {
+    messages += 4 * workers * (workers - 1) * static_cast<double>(setting.layout.divided.size());
     for (const strategy::Bucket& bucket : setting.layout.buckets) {
+      if (bucket.divided) continue;
       collective::Algorithm algorithm = setting.options.exchange.algorithm;
       if (algorithm == collective::Algorithm::automatic) {
         algorithm = collective::choose(setting.team.workers, setting.team.workers,

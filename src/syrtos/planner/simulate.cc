@@ -25,8 +25,8 @@ namespace {
 class SizedReplica final : public strategy::Replica {
  public:
   SizedReplica(const strategy::ComputeTimes& times, const strategy::ComputeTimes::Pass& pass,
-               const strategy::Layout& layout)
-      : times_(times), layout_(layout), stages_(stages_of(pass, layout)), now_(stages_) {}
+               const strategy::Layout& layout, std::span<const strategy::MoveAt> moves)
+      : times_(times), layout_(layout), stages_(stages_of(pass, layout, moves)), now_(stages_) {}
 
   /// The next pass takes so many times as long as usual.
   void begin(double slowness) {
@@ -133,7 +133,10 @@ class SimulatedSteps final : public strategy::StepHandler {
 /// A worker from the beginning to the end.
 Task<> work(World& world, const Setting& setting, Marks& marks) {
   const collective::Group workers = collective::Group::of(world, setting.team.worker_ranks());
-  SizedReplica replica(setting.workload.compute, setting.pass, setting.layout);
+  SizedReplica replica(setting.workload.compute, setting.pass, setting.layout,
+                       column_moves(setting.workload.compute, setting.pass, setting.layout,
+                                    worker_samples(setting.workload, setting.candidate),
+                                    workers.index_of(world.rank())));
   const auto strategy = strategy::make_strategy(world, setting.team, setting.options, {}, replica);
   co_await strategy->begin();
   co_await collective::barrier(world, workers,

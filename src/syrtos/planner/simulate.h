@@ -14,8 +14,9 @@ namespace syrtos::planner {
 /// What is to be trained.
 struct Workload {
   strategy::ComputeTimes compute;
-  int64_t batch = 0;    ///< as --batch says: of each worker, or of all together with split
-  int64_t samples = 0;  ///< of an epoch
+  int64_t batch = 0;       ///< as --batch says: of each worker, or of all together with split
+  int64_t samples = 0;     ///< of an epoch
+  int64_t accumulate = 1;  ///< micro-batches of each worker in a step
   /// Computing is slept, not done: it takes no cores and is as fast everywhere (train --replay).
   bool replayed = false;
 };
@@ -32,6 +33,16 @@ struct Candidate {
 
 /// Samples that one worker takes in a step: the largest share.
 int64_t worker_batch(const Workload& workload, const Candidate& candidate);
+/// How long that worker computes in a step.
+strategy::ComputeTimes::Pass pass_of(const Workload& workload, const Candidate& candidate);
+/// Samples that all workers compute at once, and each of them.
+int64_t samples_of_all(const Workload& workload, const Candidate& candidate);
+std::vector<size_t> worker_samples(const Workload& workload, const Candidate& candidate);
+/// The dense layers whose columns the workers divide between them: none without --split columns.
+std::vector<strategy::ComputeTimes::Dense> divided_layers(const Workload& workload,
+                                                          const Candidate& candidate);
+/// Elements of gradients that cross.
+double exchanged_elements(const Workload& workload, const Candidate& candidate);
 /// Samples that count in a step: gradients of workers that are left out do not.
 int64_t step_samples(const Workload& workload, const Candidate& candidate);
 int64_t steps_per_epoch(const Workload& workload, const Candidate& candidate);

@@ -15,6 +15,7 @@ AllReduceTraining::AllReduceTraining(World& world, const Team& team, const Optio
       options_(options),
       replica_(replica),
       group_(collective::Group::of(world, team.worker_ranks())),
+      blocks_(world, group_),
       over_(world),
       arrivals_(world, meter_, replica.layout().buckets.size()) {
   if (options.wire.sparse()) {
@@ -30,8 +31,9 @@ Task<> AllReduceTraining::begin() { return broadcast_replica(world_, group_, rep
 
 Task<int64_t> AllReduceTraining::step(const StepInfo& info) {
   ++passes_;
-  co_await run_pass(world_, group_, replica_, arrivals_, meter_, info.step,
-                    [this, &info](int bucket) { arrivals_.start(bucket, bring(bucket, info)); });
+  co_await run_pass(
+      world_, group_, replica_, arrivals_, meter_, info.step,
+      [this, &info](int bucket) { arrivals_.start(bucket, bring(bucket, info)); }, &blocks_);
   passed_ = passes_;
   over_.notify_all();
   if (info.clip > 0) co_await update_clipped(info);
@@ -40,7 +42,8 @@ Task<int64_t> AllReduceTraining::step(const StepInfo& info) {
 
 Task<> AllReduceTraining::bring(int bucket, StepInfo info) {
   const int64_t pass = passes_;
-  if (group_.size() > 1) {
+  const Bucket& part = replica_.layout().buckets[static_cast<size_t>(bucket)];
+  if (group_.size() > 1 && !part.divided) {
     const Meter::Crossing crossing(meter_, bucket);
     if (options_.wire.sparse()) {
       co_await sum_sparse(bucket, info);
@@ -50,12 +53,34 @@ Task<> AllReduceTraining::bring(int bucket, StepInfo info) {
   }
   if (info.clip > 0) co_return;
   while (passed_ < pass) co_await over_.wait();
-  const Bucket& part = replica_.layout().buckets[static_cast<size_t>(bucket)];
   info.hyper.gradient_scale = 1.0 / group_.size();
   const Meter::Doing updates(meter_, Part::update);
+  if (part.divided) {
+    co_await update_parts(part, info);
+    co_return;
+  }
   co_await world_.compute(replica_.update_seconds(part.count), [this, &part, &info] {
     replica_.update(part.first, part.count, info.hyper);
   });
+}
+
+std::vector<collective::Range> AllReduceTraining::own_parts(const Bucket& bucket) const {
+  const Layout& layout = replica_.layout();
+  std::vector<collective::Range> parts;
+  for (const DividedTensor& divided : layout.divided) {
+    if (divided.tensor < bucket.first_tensor || divided.tensor >= bucket.last_tensor) continue;
+    parts.push_back(divided.part_of(group_.index_of(world_.rank()),
+                                    layout.tensors[static_cast<size_t>(divided.tensor)].offset));
+  }
+  return parts;
+}
+
+Task<> AllReduceTraining::update_parts(const Bucket& bucket, const StepInfo& info) {
+  for (const collective::Range part : own_parts(bucket)) {
+    co_await world_.compute(replica_.update_seconds(part.count), [this, part, &info] {
+      replica_.update(part.first, part.count, info.hyper);
+    });
+  }
 }
 
 Task<> AllReduceTraining::sum(int bucket, const StepInfo& info) {
@@ -103,6 +128,10 @@ std::vector<std::unique_ptr<collective::PreparedAllReduce>> prepare_sums(
   if (group.size() == 1) return sums;
   for (size_t bucket = 0; bucket < layout.buckets.size(); ++bucket) {
     const Bucket& where = layout.buckets[bucket];
+    if (where.divided) {
+      sums.push_back(nullptr);
+      continue;
+    }
     const collective::ReduceOptions how{.algorithm = options.exchange.algorithm,
                                         .as_bf16 = options.wire.halves(),
                                         .tag = {Purpose::all_reduce, static_cast<uint16_t>(bucket)},
@@ -114,9 +143,38 @@ std::vector<std::unique_ptr<collective::PreparedAllReduce>> prepare_sums(
   return sums;
 }
 
-// Every worker has taken the same updates.
-Task<> AllReduceTraining::agree() { co_return; }
-Task<> AllReduceTraining::collect() { co_return; }
+// Every worker has taken the same updates of what is not divided.
+Task<> AllReduceTraining::agree() {
+  ++agreed_;
+  const Layout& layout = replica_.layout();
+  const int member = group_.index_of(world_.rank());
+  for (const DividedTensor& divided : layout.divided) {
+    const optim::Segment& tensor = layout.tensors[static_cast<size_t>(divided.tensor)];
+    const Floats weights = part(replica_.weights(), tensor.offset, tensor.elements);
+    const Tag tag{Purpose::all_gather, static_cast<uint16_t>(divided.tensor), agreed_};
+    co_await run_rounds(world_, group_, collective::all_gather_rounds(member, divided.elements),
+                        {.data = weights.data, .element_bytes = sizeof(float), .tag = tag});
+    co_await world_.compute(0, [&] { replica_.weights_changed(tensor.offset, tensor.elements); });
+  }
+}
+
+Task<> AllReduceTraining::collect() {
+  const Layout& layout = replica_.layout();
+  const int member = group_.index_of(world_.rank());
+  const std::vector<Floats> kept = replica_.kept();
+  for (size_t i = 0; i < kept.size(); ++i) {
+    for (const DividedTensor& divided : layout.divided) {
+      const size_t offset = layout.tensors[static_cast<size_t>(divided.tensor)].offset;
+      const size_t mine = member == 0 ? offset : divided.part_of(member, offset).first;
+      const Tag tag{Purpose::gather, static_cast<uint16_t>(divided.tensor), agreed_,
+                    static_cast<uint8_t>(i)};
+      co_await run_rounds(
+          world_, group_, collective::gather_rounds(member, 0, divided.elements),
+          {.data = part(kept[i], mine, 0).data, .element_bytes = sizeof(float), .tag = tag});
+    }
+  }
+}
+
 Task<> AllReduceTraining::end() { co_return; }
 
 Task<> broadcast_replica(World& world, const collective::Group& group, Replica& replica) {

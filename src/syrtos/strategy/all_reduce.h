@@ -6,6 +6,7 @@
 #include "syrtos/collective/bytes.h"
 #include "syrtos/collective/collective.h"
 #include "syrtos/strategy/arrivals.h"
+#include "syrtos/strategy/pass.h"
 #include "syrtos/strategy/strategy.h"
 #include "syrtos/strategy/wire.h"
 
@@ -26,6 +27,10 @@ namespace syrtos::strategy {
 /// cross. Buckets that the next pass needs first have priority on the wire. With --clip the update
 /// needs the norm of the whole gradient and waits for all buckets.
 ///
+/// With --split columns some buckets are divided between the workers: each updates its part alone,
+/// and what crosses are the activations between stages (columns.h). Other parts are old until
+/// agree() brings them.
+///
 /// Messages and bytes: for each bucket those of the all-reduce algorithm (collective/*.h); with
 /// ring each worker sends 2 (N - 1) / N of the gradient in 2 (N - 1) messages per bucket. With
 /// --wire threshold each worker sends what is above it to all others: 4 bytes an element.
@@ -41,6 +46,9 @@ class AllReduceTraining final : public Strategy {
   Task<> end() override;
 
  private:
+  /// The elements that this worker keeps of a bucket that is divided.
+  std::vector<collective::Range> own_parts(const Bucket& bucket) const;
+  Task<> update_parts(const Bucket& bucket, const StepInfo& info);
   Task<> bring(int bucket, StepInfo info);
   Task<> sum(int bucket, const StepInfo& info);
   Task<> sum_sparse(int bucket, const StepInfo& info);
@@ -51,11 +59,13 @@ class AllReduceTraining final : public Strategy {
   Replica& replica_;
   const collective::Group group_;
   std::vector<std::unique_ptr<collective::PreparedAllReduce>> sums_;  // of each bucket
-  std::vector<Residue> residues_;                                     // with a threshold
-  int64_t passes_ = 0;                                                // begun
-  int64_t passed_ = 0;                                                // over
-  world::Condition over_;                                             // a pass is
-  Arrivals arrivals_;  // goes first: it uses the others
+  BlockRunners blocks_;
+  uint32_t agreed_ = 0;            // times
+  std::vector<Residue> residues_;  // with a threshold
+  int64_t passes_ = 0;             // begun
+  int64_t passed_ = 0;             // over
+  world::Condition over_;          // a pass is
+  Arrivals arrivals_;              // goes first: it uses the others
 };
 
 /// One for each bucket of an arena: its sum over all workers. None for a worker alone.

@@ -97,6 +97,7 @@ class Reader {
     }
     expect(times.elements() >= 1 && times.elements() < (size_t{1} << 40), "tensors",
            "1 parameter or more", static_cast<double>(times.elements()));
+    read_dense(text, times);
     for (const json& pass : text.at("passes")) times.passes.push_back(read_pass(pass, times));
     expect(!times.passes.empty(), "passes", "one or more", 0);
     std::sort(times.passes.begin(), times.passes.end(),
@@ -109,6 +110,29 @@ class Reader {
   }
 
  private:
+  void read_dense(const json& text, ComputeTimes& times) const {
+    for (const json& layer : text.value("dense", json::array())) {
+      ComputeTimes::Dense& dense = times.dense.emplace_back();
+      dense.tensor = layer.at("tensor");
+      dense.shape = {layer.at("inputs"), layer.at("outputs"), layer.value("element_bytes", 4U)};
+      expect(dense.tensor < times.tensors.size(), "dense", "one of the tensors",
+             static_cast<double>(dense.tensor));
+      if (layer.contains("bias")) {
+        dense.bias = layer.at("bias").get<size_t>();
+        expect(*dense.bias < times.tensors.size(), "dense", "one of the tensors as bias",
+               static_cast<double>(*dense.bias));
+      }
+      const size_t elements = times.tensors[dense.tensor];
+      const DenseShape& shape = dense.shape;
+      expect(shape.outputs >= 1 && shape.inputs >= 1 && elements / shape.outputs == shape.inputs &&
+                 elements % shape.outputs == 0,
+             "dense", "inputs times outputs as many as its tensor has elements",
+             static_cast<double>(elements));
+      expect(shape.element_bytes == 2 || shape.element_bytes == 4, "dense", "element_bytes 2 or 4",
+             static_cast<double>(shape.element_bytes));
+    }
+  }
+
   Pass read_pass(const json& text, const ComputeTimes& times) const {
     Pass pass;
     pass.batch = text.at("batch");
@@ -164,6 +188,20 @@ Pass ComputeTimes::pass_of(int64_t batch) const {
   return on_line(passes[upper - 1], passes[upper], batch);
 }
 
+Pass ComputeTimes::pass_of(int64_t batch, int64_t parts) const {
+  if (parts <= 1) return pass_of(batch);
+  Pass pass = pass_of((batch + parts - 1) / parts);
+  const double before = pass.seconds * static_cast<double>(parts - 1);
+  pass.batch = batch;
+  pass.seconds += before;
+  pass.load_s = pass_of(batch).load_s;
+  for (double& ready : pass.ready) ready += before;
+  pass.items.clear();
+  // The sums of gradients.
+  if (pass.memory > 0) pass.memory += static_cast<double>(elements() * sizeof(float));
+  return pass;
+}
+
 std::string doubt_of(const ComputeTimes& times) {
   constexpr double kSteady = 0.2;
   constexpr double kCheaper = 0.8;  // a sample of a smaller batch may be, by caches
@@ -212,10 +250,18 @@ void write_compute_times(const std::filesystem::path& file, const ComputeTimes& 
                       {"ready", pass.ready},
                       {"items", pass.items}});
   }
+  json dense = json::array();
+  for (const ComputeTimes::Dense& layer : times.dense) {
+    dense.push_back({{"tensor", layer.tensor},
+                     {"inputs", layer.shape.inputs},
+                     {"outputs", layer.shape.outputs},
+                     {"element_bytes", layer.shape.element_bytes}});
+    if (layer.bias) dense.back()["bias"] = *layer.bias;
+  }
   const json text = {{"network", times.network}, {"precision", times.precision},
                      {"threads", times.threads}, {"tensors", times.tensors},
-                     {"update", times.update_s}, {"jitter", times.jitter},
-                     {"passes", passes}};
+                     {"dense", dense},           {"update", times.update_s},
+                     {"jitter", times.jitter},   {"passes", passes}};
   AtomicFile out(file);
   out.write(text.dump() + "\n");
   out.commit();
@@ -231,7 +277,31 @@ std::vector<optim::Segment> segments_of(const ComputeTimes& times) {
   return segments;
 }
 
-std::vector<Stage> stages_of(const Pass& pass, const Layout& layout) {
+/// Forward both exchanges are taken to be where the weights are first read, backward where their
+/// gradient is final: what is computed in between waits for both all the same.
+std::vector<MoveAt> column_moves(const ComputeTimes& times, const Pass& pass, const Layout& layout,
+                                 const std::vector<size_t>& samples, int worker) {
+  std::vector<MoveAt> moves;
+  for (const ComputeTimes::Dense& dense : times.dense) {
+    const bool is_divided = std::any_of(
+        layout.divided.begin(), layout.divided.end(), [&](const DividedTensor& divided) {
+          return static_cast<size_t>(divided.tensor) == dense.tensor;
+        });
+    if (!is_divided) continue;
+    const ColumnRounds rounds = column_rounds(dense.shape, samples, worker);
+    const double ready = std::min(pass.ready[dense.tensor], pass.seconds);
+    for (const collective::Round& round : {rounds.gather_inputs, rounds.bring_outputs}) {
+      moves.push_back({pass.needed[dense.tensor], {nullptr, round}});
+    }
+    for (const collective::Round& round : {rounds.bring_gradients, rounds.scatter_gradients}) {
+      moves.push_back({ready, {nullptr, round}});
+    }
+  }
+  return moves;
+}
+
+std::vector<Stage> stages_of(const Pass& pass, const Layout& layout,
+                             std::span<const MoveAt> moves) {
   struct Moments {
     double needed = std::numeric_limits<double>::infinity();
     double ready = 0;
@@ -250,9 +320,18 @@ std::vector<Stage> stages_of(const Pass& pass, const Layout& layout) {
     cuts.push_back(moments.needed);
     cuts.push_back(moments.ready);
   }
+  for (const MoveAt& at : moves) cuts.push_back(at.moment);
   std::sort(cuts.begin(), cuts.end());
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
   std::vector<Stage> stages;
+  const auto add_moves = [&](double moment, Stage& stage) {
+    for (const MoveAt& at : moves) {
+      if (at.moment == moment) stage.blocks.push_back(at.move);
+    }
+  };
+  Stage first;  // of no time, for what crosses before anything is computed
+  add_moves(0, first);
+  if (!first.blocks.empty()) stages.push_back(std::move(first));
   for (size_t i = 0; i + 1 < cuts.size(); ++i) {
     Stage& stage = stages.emplace_back();
     stage.seconds = cuts[i + 1] - cuts[i];
@@ -260,6 +339,7 @@ std::vector<Stage> stages_of(const Pass& pass, const Layout& layout) {
       if (buckets[b].needed == cuts[i]) stage.needs.push_back(static_cast<int>(b));
       if (buckets[b].ready == cuts[i + 1]) stage.finishes.push_back(static_cast<int>(b));
     }
+    add_moves(cuts[i + 1], stage);
   }
   return stages;
 }

@@ -2,10 +2,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "syrtos/optim/optimizer.h"
+#include "syrtos/strategy/columns.h"
 #include "syrtos/strategy/layout.h"
 #include "syrtos/strategy/replica.h"
 
@@ -25,17 +28,27 @@ struct ComputeTimes {
     double memory = 0;           ///< bytes that training with it needs; 0: not known
   };
 
+  /// The weights of a dense layer, whose columns workers can divide between them.
+  struct Dense {
+    size_t tensor = 0;
+    DenseShape shape = {};
+    std::optional<size_t> bias = {};  ///< the tensor that is divided with it
+  };
+
   std::string network;
   std::string precision;
   int64_t threads = 0;
-  std::vector<size_t> tensors;  ///< elements of each, in the order of the arenas
-  double update_s = 0;          ///< of all weights
-  double jitter = 0;            ///< relative standard deviation of a step
-  std::vector<Pass> passes;     ///< by batch size
+  std::vector<size_t> tensors;    ///< elements of each, in the order of the arenas
+  std::vector<Dense> dense = {};  ///< in the order of the tensors; empty also where not known
+  double update_s = 0;            ///< of all weights
+  double jitter = 0;              ///< relative standard deviation of a step
+  std::vector<Pass> passes;       ///< by batch size
 
   size_t elements() const;
   /// Between measured batch sizes, and beyond them, times lie on straight lines.
   Pass pass_of(int64_t batch) const;
+  /// The same in `parts` micro-batches, one after the other, whose gradients are added up.
+  Pass pass_of(int64_t batch, int64_t parts) const;
 };
 
 /// Throws RequestError. A file made by hand needs network, "parameters" (or "tensors") and a pass
@@ -51,7 +64,20 @@ std::string doubt_of(const ComputeTimes& times);
 /// Tensors as they lie in the arenas.
 std::vector<optim::Segment> segments_of(const ComputeTimes& times);
 
-/// The pass as a strategy sees it: cut where a bucket is needed first or becomes final.
-std::vector<Stage> stages_of(const ComputeTimes::Pass& pass, const Layout& layout);
+/// What crosses between workers at a moment of a pass, in seconds since its start.
+struct MoveAt {
+  double moment = 0;
+  BlockMove move = {};
+};
+/// Of one worker's pass with --split columns, for the layers of the tensors that are divided.
+/// `samples`: of each worker.
+std::vector<MoveAt> column_moves(const ComputeTimes& times, const ComputeTimes::Pass& pass,
+                                 const Layout& layout, const std::vector<size_t>& samples,
+                                 int worker);
+
+/// The pass as a strategy sees it: cut where a bucket is needed first or becomes final, or
+/// something crosses.
+std::vector<Stage> stages_of(const ComputeTimes::Pass& pass, const Layout& layout,
+                             std::span<const MoveAt> moves = {});
 
 }  // namespace syrtos::strategy

@@ -48,14 +48,25 @@ void check_layout(const Layout& layout) {
   }
 }
 
-std::vector<Bucket> plan_buckets(std::span<const optim::Segment> tensors, size_t bytes) {
+collective::Range DividedTensor::part_of(int worker, size_t offset) const {
+  for (int w = 0; w < worker; ++w) offset += elements[static_cast<size_t>(w)];
+  return {offset, elements[static_cast<size_t>(worker)]};
+}
+
+std::vector<Bucket> plan_buckets(std::span<const optim::Segment> tensors, size_t bytes,
+                                 std::span<const DividedTensor> divided) {
   std::vector<Bucket> buckets;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const optim::Segment& tensor = tensors[i];
     const size_t end = tensor.offset + tensor.elements;
-    const bool joins = !buckets.empty() && (end - buckets.back().first) * sizeof(float) <= bytes;
+    const bool is_divided =
+        std::any_of(divided.begin(), divided.end(),
+                    [&](const DividedTensor& part) { return part.tensor == static_cast<int>(i); });
+    const bool joins = !buckets.empty() && buckets.back().divided == is_divided &&
+                       (end - buckets.back().first) * sizeof(float) <= bytes;
     if (!joins) {
-      buckets.push_back({.first = tensor.offset, .first_tensor = static_cast<int>(i)});
+      buckets.push_back(
+          {.first = tensor.offset, .first_tensor = static_cast<int>(i), .divided = is_divided});
     }
     buckets.back().count = end - buckets.back().first;
     buckets.back().last_tensor = static_cast<int>(i) + 1;

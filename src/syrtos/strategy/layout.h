@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "syrtos/collective/predict.h"
+#include "syrtos/collective/rounds.h"
 #include "syrtos/optim/optimizer.h"
 
 namespace syrtos::strategy {
@@ -15,13 +16,23 @@ struct Bucket {
   size_t first = 0;  ///< element
   size_t count = 0;
   int first_tensor = 0;
-  int last_tensor = 0;  ///< one after
+  int last_tensor = 0;   ///< one after
+  bool divided = false;  ///< its tensors are divided between the workers: nothing is exchanged
+};
+
+/// A tensor of which each worker has a part; they follow each other.
+struct DividedTensor {
+  int tensor = 0;
+  std::vector<size_t> elements = {};  ///< of each worker
+
+  collective::Range part_of(int worker, size_t offset) const;
 };
 
 /// Where everything lies: the same on every rank.
 struct Layout {
   std::vector<optim::Segment> tensors;
   std::vector<Bucket> buckets;
+  std::vector<DividedTensor> divided = {};  ///< in the order of the tensors
 
   size_t elements() const {
     return tensors.empty() ? 0 : tensors.back().offset + tensors.back().elements;
@@ -31,8 +42,10 @@ struct Layout {
 /// Throws RunError when it says what no network has: it may come from another process.
 void check_layout(const Layout& layout);
 
-/// Neighbouring tensors become buckets of about `bytes`; a larger tensor is one of its own.
-std::vector<Bucket> plan_buckets(std::span<const optim::Segment> tensors, size_t bytes);
+/// Neighbouring tensors become buckets of about `bytes`; a larger tensor is one of its own, and one
+/// that is divided is in none with others that are not.
+std::vector<Bucket> plan_buckets(std::span<const optim::Segment> tensors, size_t bytes,
+                                 std::span<const DividedTensor> divided = {});
 
 /// The bucket of each tensor.
 std::vector<int> bucket_of_tensor(const Layout& layout);

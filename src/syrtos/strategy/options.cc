@@ -174,6 +174,15 @@ std::string to_string(const Wire& wire) {
 
 const char* to_string(UpdateAt update) { return update == UpdateAt::server ? "server" : "worker"; }
 
+const char* to_string(Split split) { return split == Split::columns ? "columns" : "none"; }
+
+Split parse_split(std::string_view text) {
+  if (text == "none") return Split::none;
+  if (text == "columns") return Split::columns;
+  fail_request("--split: expected none or columns, found '{}'{}", text,
+               suggestion(text, {"none", "columns"}));
+}
+
 UpdateAt default_update(const Exchange& exchange) {
   return exchange.uses_servers() ? UpdateAt::server : UpdateAt::worker;
 }
@@ -261,6 +270,18 @@ void check(const Options& options, int workers, int64_t batch, bool clips) {
     fail_request(
         "--clip: a server sees one part of the gradient, not its norm: use --update "
         "worker");
+  }
+  if (options.splits_columns() && workers > 1 &&
+      !(exchange.among_workers() && sync.sees_all_gradients())) {
+    fail_request(
+        "--split columns: workers wait for each other's activations in every step: use --exchange "
+        "allreduce with --sync join or split, found {} with {}",
+        to_string(exchange), sync_text);
+  }
+  if (options.splits_columns() && clips) {
+    fail_request(
+        "--clip: with --split columns a worker sees its columns of the gradient, not its norm: "
+        "leave one of them out");
   }
   if (options.wire.sparse() && sync.average_every() > 0) {
     fail_request("--wire {}: --sync {} sends weights, not gradients: use f32 or bf16",

@@ -96,11 +96,18 @@ struct Wire {
 
 enum class UpdateAt { server, worker };
 
+/// What of the network each worker has.
+enum class Split {
+  none,     ///< all of it
+  columns,  ///< some columns of large dense layers, all of the rest
+};
+
 struct Options {
   Exchange exchange;
   Sync sync;
   Wire wire;
   UpdateAt update = UpdateAt::worker;
+  Split split = Split::none;
   int permits = 0;       ///< transfers that a server allows at a time in each direction; 0: any
   double bucket_mb = 0;  ///< 0: chosen from latency and bandwidth
   /// What crosses between hosts, where it was measured.
@@ -114,7 +121,11 @@ struct Options {
   bool tolerates_losses() const { return !sync.in_step() && exchange.own_servers() > 0; }
   /// After each step every worker has the same weights and the same state of the optimiser, so that
   /// each can save them without asking the others.
-  bool same_everywhere() const { return exchange.among_workers() && sync.sees_all_gradients(); }
+  bool same_everywhere() const {
+    return exchange.among_workers() && sync.sees_all_gradients() && !splits_columns();
+  }
+  /// Workers divide the columns of large dense layers between them.
+  bool splits_columns() const { return split == Split::columns; }
   /// So many workers compute what one would, but for the order of sums.
   bool same_result_as_alone(int workers) const {
     return workers == 1 || (sync.splits_batch() && wire.exact());
@@ -128,6 +139,7 @@ std::string to_string(const Exchange& exchange);
 std::string to_string(const Sync& sync);
 std::string to_string(const Wire& wire);
 const char* to_string(UpdateAt update);
+const char* to_string(Split split);
 
 /// "allreduce", "allreduce:ring" ..., "ps", "ps-sharded:K", "ps-colocated", "shared".
 Exchange parse_exchange(std::string_view text);
@@ -135,6 +147,8 @@ Exchange parse_exchange(std::string_view text);
 Sync parse_sync(std::string_view text);
 /// "f32", "bf16", "threshold:T".
 Wire parse_wire(std::string_view text);
+/// "none", "columns".
+Split parse_split(std::string_view text);
 /// Where weights are updated unless somebody says otherwise: at the servers, if there are any.
 UpdateAt default_update(const Exchange& exchange);
 /// "server", "worker" or "auto": the default.

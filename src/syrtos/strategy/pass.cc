@@ -1,7 +1,9 @@
 #include "syrtos/strategy/pass.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "syrtos/base/error.h"
 #include "syrtos/collective/collective.h"
 
 namespace syrtos::strategy {
@@ -17,11 +19,29 @@ Task<> add_up(World& world, const collective::Group& workers, Floats sums, int64
 }
 
 bool can_follow(const Stage& before, const Stage& stage, const Arrivals& arrivals) {
-  return before.sums.empty() && std::all_of(stage.needs.begin(), stage.needs.end(),
-                                            [&](int bucket) { return arrivals.here(bucket); });
+  return before.sums.empty() && before.blocks.empty() &&
+         std::all_of(stage.needs.begin(), stage.needs.end(),
+                     [&](int bucket) { return arrivals.here(bucket); });
 }
 
 }  // namespace
+
+collective::Runner& BlockRunners::prepared(const BlockMove& move, size_t index) {
+  const auto [found, is_new] = runners_.try_emplace(&move, world_, workers_);
+  if (is_new) {
+    found->second.add({move.round},
+                      {.data = move.memory,
+                       .tag = {world::Purpose::activations, static_cast<uint16_t>(index)},
+                       .priority = 1 << 20});  // computing waits for it
+  }
+  return found->second;
+}
+
+Task<> BlockRunners::run(const Stage& stage, size_t index, int64_t step) {
+  for (const BlockMove& move : stage.blocks) {
+    co_await prepared(move, index).run(static_cast<uint32_t>(step));
+  }
+}
 
 Task<> run_stage(World& world, Replica& replica, Meter& meter, size_t stage) {
   Meter::Doing computes(meter, Part::backward);
@@ -32,14 +52,14 @@ Task<> run_stage(World& world, Replica& replica, Meter& meter, size_t stage) {
 
 Task<> run_pass(World& world, const collective::Group& workers, Replica& replica,
                 Arrivals& arrivals, Meter& meter, int64_t step,
-                std::function<void(int bucket)> finished) {
+                std::function<void(int bucket)> finished, BlockRunners* blocks) {
   const std::vector<Stage>& stages = replica.stages();
   world::Started running;
   world::Started next;  // is dropped first when the pass is given up
   for (size_t i = 0; i < stages.size(); ++i) {
     for (const int bucket : stages[i].needs) co_await arrivals.wait(bucket);
-    running =
-        next.valid() ? std::move(next) : world::Started(world, run_stage(world, replica, meter, i));
+    running = next.valid() ? std::exchange(next, world::Started())
+                           : world::Started(world, run_stage(world, replica, meter, i));
     // It computes: one that waits behind it begins without anybody being woken in between.
     if (!running.done() && i + 1 < stages.size() &&
         can_follow(stages[i], stages[i + 1], arrivals)) {
@@ -49,6 +69,11 @@ Task<> run_pass(World& world, const collective::Group& workers, Replica& replica
     if (workers.size() > 1 && !stages[i].sums.empty()) {
       const Meter::Doing waits(meter, Part::network);
       for (const Floats& sums : stages[i].sums) co_await add_up(world, workers, sums, step);
+    }
+    if (workers.size() > 1 && !stages[i].blocks.empty()) {
+      SYRTOS_CHECK(blocks != nullptr, "stage {} has blocks that nobody moves", i);
+      const Meter::Doing waits(meter, Part::network);
+      co_await blocks->run(stages[i], i, step);
     }
     if (i + 1 == stages.size()) meter.computed();
     for (const int bucket : stages[i].finishes) finished(bucket);

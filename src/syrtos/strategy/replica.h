@@ -10,6 +10,13 @@ namespace syrtos::strategy {
 
 using collective::Floats;
 
+/// Bytes of one memory that cross between workers at the same time; no data where sizes are
+/// simulated.
+struct BlockMove {
+  void* memory = nullptr;
+  collective::Round round = {};
+};
+
 /// A part of a training pass: it can run when the weights it needs are there, and after it the
 /// gradients of some buckets are final.
 struct Stage {
@@ -18,6 +25,8 @@ struct Stage {
   double seconds = 0;  ///< that it takes where time is simulated
   /// What is added up over all workers before the next stage.
   std::vector<collective::Floats> sums = {};
+  /// What crosses between workers, one after the other, before the next stage.
+  std::vector<BlockMove> blocks = {};
 };
 
 /// What one worker trains, as its strategy sees it: arenas of weights and gradients, and a pass in

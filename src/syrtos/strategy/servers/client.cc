@@ -24,10 +24,17 @@ Task<> ServerClient::push(int id, uint32_t round, const StepInfo& info) {
   const Rank server = server_of(talk);
   const int priority = talk.piece.bucket;
   const Floats gradient = part(replica_.gradients(), talk.piece.first, talk.piece.count);
-  scale(gradient, info.weight);
   const bool nothing = info.weight == 0 && !options_.sync.in_step();
   SparseGradient sparse;
-  if (talk.residue && !nothing) sparse = talk.residue->encode(gradient);
+  if (info.weight != 1 || !options_.wire.exact()) {
+    // Not on the thread that moves the bytes of the others.
+    co_await world_.compute(0, [&] {
+      scale(gradient, info.weight);
+      if (nothing) return;
+      if (talk.residue) sparse = talk.residue->encode(gradient);
+      if (options_.wire.halves()) pack_bf16(gradient, talk.packed);
+    });
+  }
   Push header;
   header.learning_rate = info.hyper.learning_rate;
   header.weight_decay = info.hyper.weight_decay;
@@ -44,10 +51,10 @@ Task<> ServerClient::push(int id, uint32_t round, const StepInfo& info) {
   co_await world_.send(server, push_tag(id, round), encoded(talk, gradient, sparse), priority);
 }
 
-Source ServerClient::encoded(Talk& talk, const Floats& gradient, const SparseGradient& sparse) {
+Source ServerClient::encoded(const Talk& talk, const Floats& gradient,
+                             const SparseGradient& sparse) const {
   if (talk.residue) return {sparse.words.data(), sparse.words.size() * sizeof(uint32_t)};
   if (!options_.wire.halves()) return {gradient.data, gradient.count * sizeof(float)};
-  pack_bf16(gradient, talk.packed);
   return {talk.packed.data(), gradient.count * 2};
 }
 

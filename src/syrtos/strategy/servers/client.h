@@ -53,7 +53,8 @@ class ServerClient {
   const Talk& at(int id) const { return talks_[static_cast<size_t>(id)]; }
   Rank server_of(const Talk& talk) const { return team_.server_rank(talk.piece.server); }
   /// The gradient as it travels: `sparse` and the piece's packed values keep its bytes.
-  world::Source encoded(Talk& talk, const Floats& gradient, const SparseGradient& sparse);
+  world::Source encoded(const Talk& talk, const Floats& gradient,
+                        const SparseGradient& sparse) const;
 
   World& world_;
   const Team team_;

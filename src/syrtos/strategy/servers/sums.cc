@@ -54,15 +54,21 @@ Task<> SumOfAll::talk(Rank worker, ServedPiece& piece) {
 Task<> SumOfAll::finish(ServedPiece& piece, Sum& sum, const Push& push) {
   const Observed updates(tools_.observer, Part::update);
   const double mean = 1.0 / tools_.team.workers;
+  const bool updates_here = tools_.options.updates_at_servers();
   float* values = sum.values.data();
-  if (tools_.options.updates_at_servers()) {
+  if (updates_here) {
     co_await tools_.parameters.update(piece, values, mean, push, push.updates);
     std::fill(sum.values.begin(), sum.values.end(), 0.0F);
     values = tools_.parameters.weights_of(piece);
-  } else {
-    scale({sum.values.empty() ? nullptr : values, piece.piece.count}, mean);
   }
-  if (tools_.options.wire.halves()) pack_bf16({values, piece.piece.count}, sum.packed);
+  const bool halves = tools_.options.wire.halves();
+  if (!updates_here || halves) {
+    // Not on the thread that moves the bytes of the other pieces.
+    co_await tools_.world.compute(0, [&] {
+      if (!updates_here) scale({sum.values.empty() ? nullptr : values, piece.piece.count}, mean);
+      if (halves) pack_bf16({values, piece.piece.count}, sum.packed);
+    });
+  }
   ++piece.version;
   sum.arrived = 0;
   sum.done = std::make_shared<world::Event>(tools_.world);
