@@ -173,7 +173,7 @@ inline std::string npy(const std::string& type, const std::string& shape, const 
 
 inline std::string little(uint64_t value, size_t bytes) {
   std::string text;
-  for (size_t i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i) & 0xff);
+  for (size_t i = 0; i < bytes; ++i, value >>= 8) text += static_cast<char>(value & 0xff);
   return text;
 }
 
@@ -187,6 +187,7 @@ inline std::string bmp(int width, int height, int bits, const std::string& rows,
          little(1, 2) + little(static_cast<uint64_t>(bits), 2) +
          little(static_cast<uint64_t>(compression), 4) + little(0, 20) + after + rows;
 }
+
 inline std::string big(uint64_t value, size_t bytes) {
   const std::string text = little(value, bytes);
   return {text.rbegin(), text.rend()};

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
@@ -81,6 +82,22 @@ TEST(Statistics, AChannelThatNeverChangesIsNotDivided) {
   const Statistics found = measure(table);
   EXPECT_EQ(found.deviation[0], 0);
   EXPECT_EQ(found.normalization().deviation[0], 1);
+}
+
+TEST(Statistics, ColumnsOfTablesAreNormalisedEachByItself) {
+  const std::vector<float> rows = {2000, 0.1F, 7, 2002, 0.3F, 7, 2004, 0.2F, 7, 2002, 0.2F, 7};
+  std::vector<uint8_t> bytes(rows.size() * sizeof(float));
+  std::memcpy(bytes.data(), rows.data(), bytes.size());
+  DatasetInfo info{.dtype = DType::f32, .channels = 1, .height = 1, .width = 3, .classes = {"a"}};
+  const Table table(info, bytes, {0, 0, 0, 0});
+  const Normalization found = measure_normalization(table, 100);
+  ASSERT_EQ(found.mean.size(), 3U);
+  EXPECT_FLOAT_EQ(found.mean[0], 2002);
+  EXPECT_FLOAT_EQ(found.deviation[0], std::sqrt(2.0F));
+  EXPECT_FLOAT_EQ(found.mean[1], 0.2F);
+  EXPECT_FLOAT_EQ(found.deviation[1], std::sqrt(0.005F));
+  EXPECT_FLOAT_EQ(found.mean[2], 7);
+  EXPECT_EQ(found.deviation[2], 1) << "it never changes";
 }
 
 TEST(Statistics, StopsWhenAsked) {

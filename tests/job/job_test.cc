@@ -173,7 +173,9 @@ TEST_F(JobFiles, WhatIsLeftOpenIsDecided) {
   job.data = "random";
   job.optimizer = "adadelta";
   const Job done = resolve(job, cpu(true), "nowhere");
-  EXPECT_EQ(done.precision.dtype, DType::bf16);
+  EXPECT_EQ(done.precision.dtype, DType::f32) << "LeNet-5 gains nothing";
+  job.network = "cifar10-fast";
+  EXPECT_EQ(resolve(job, cpu(true), "nowhere").precision.dtype, DType::bf16);
   EXPECT_EQ(done.threads, 2);
   EXPECT_EQ(done.classes, 10);
   EXPECT_EQ(done.image, (Shape{1, 28, 28}));
@@ -285,6 +287,29 @@ TEST_F(JobFiles, WordsOfOtherProgramsAreUnderstood) {
   }
 }
 
+TEST_F(JobFiles, EveryNetworkOfTheZooIsResolvedAtItsSmallestUsualSize) {
+  for (const char* network : {"resnet18", "resnet50", "squeezenet", "resnet18-cifar"}) {
+    JobRequest job;
+    job.data = "random";
+    job.network = network;
+    job.input = "32";
+    EXPECT_EQ(resolve(job, cpu(true), "nowhere").precision.dtype, DType::bf16) << network;
+  }
+}
+
+TEST_F(JobFiles, FewSamplesMakeSmallBatchesUnlessOneWasAskedFor) {
+  JobRequest job;
+  job.data = "random";
+  job.samples = 40;
+  const Job done = resolve(job, cpu(false), "nowhere");
+  EXPECT_EQ(done.batch, 40);
+  EXPECT_THAT(done.notes, testing::Contains(HasSubstr("too few for the usual 64")));
+  job.workers = 3;
+  EXPECT_EQ(resolve(job, cpu(false), "nowhere").batch, 13);
+  job.given.emplace_back("batch");
+  EXPECT_THAT(refusal([&] { resolve(job, cpu(false), "nowhere"); }), HasSubstr("--batch"));
+}
+
 TEST_F(JobFiles, ADirectoryIsNoJobFile) {
   JobRequest job;
   EXPECT_THAT(refusal([&] { read_job_file(job, directory_); }),
@@ -306,7 +331,7 @@ TEST_F(JobFiles, PrecisionDependsOnTheCpu) {
   EXPECT_EQ(choose_precision("auto", hidden).dtype, DType::bf16) << "our kernels use it";
   EXPECT_EQ(choose_precision("bf16", hidden).dtype, DType::bf16);
   EXPECT_EQ(choose_precision("f32", cpu(true)).dtype, DType::f32);
-  EXPECT_THAT(refusal([] { choose_precision("bf16", cpu(false)); }), HasSubstr("f32 or auto"));
+  EXPECT_THAT(refusal([] { choose_precision("bf16", cpu(false)); }), HasSubstr("--precision f32"));
 }
 
 }  // namespace

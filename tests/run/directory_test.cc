@@ -29,7 +29,8 @@ class RunDirectories : public TemporaryDirectory {
 
 TEST_F(RunDirectories, BeginWithTheirFormatAndTheirJob) {
   const Directory made = create();
-  EXPECT_EQ(names(), std::set<std::string>({"run.json", "job.toml", "metrics.jsonl"}));
+  EXPECT_EQ(names(),
+            std::set<std::string>({"run.json", "owner.json", "job.toml", "metrics.jsonl"}));
   EXPECT_EQ(read(made.file(File::job)), "batch = 3\n");
   Notes notes;
   const About about = read_about(Directory::open(made.path()), notes).value();
@@ -78,7 +79,7 @@ TEST_F(RunDirectories, AreMadeOnlyWhereNothingIs) {
 }
 
 TEST_F(RunDirectories, WhatNeverBeganIsAsGoodAsNothing) {
-  const Directory made = create();
+  const Directory made = Directory::at(create().path());
   std::filesystem::remove(made.file(File::job));
   std::filesystem::remove(made.file(File::metrics));
   write("run/job.toml.part", "bat");
@@ -113,9 +114,12 @@ TEST_F(RunDirectories, WhatIsNoRunIsRefused) {
 
 TEST_F(RunDirectories, ForgetWhatWasMeasuredAndNothingElse) {
   const Directory made = create();
-  for (const FileInfo& info : all_files()) write("run/" + std::string(info.name), "x");
+  for (const FileInfo& info : all_files()) {
+    if (info.file != File::owner) write("run/" + std::string(info.name), "x");
+  }
   made.forget_measures();
-  EXPECT_EQ(names(), std::set<std::string>({"run.json", "job.toml", "metrics.jsonl", "last.ckpt",
+  EXPECT_EQ(names(), std::set<std::string>({"run.json", "owner.json", "job.toml", "network.onnx",
+                                            "metrics.jsonl", "last.ckpt", "previous.ckpt",
                                             "best.ckpt", "events.out.tfevents.", "progress.json",
                                             "curve.csv", "log.txt", "live.json"}));
 }

@@ -99,6 +99,7 @@ inline std::vector<TrainedPart> sample_parts() {
            .sync = "async",
            .wire = "bf16",
            .update = "server",
+           .split = "columns",
            .begun = 1.7e9,
            .ended = 1.7e9 + 12.5,
            .time = {.start = 0.25,
@@ -115,6 +116,7 @@ inline std::vector<TrainedPart> sample_parts() {
            .sync = "join",
            .wire = "f32",
            .update = "worker",
+           .split = "none",
            .begun = 1.7e9 + 20,
            .ended = 1.7e9 + 30,
            .lost = {}}};

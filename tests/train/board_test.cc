@@ -64,9 +64,11 @@ TEST_F(Boards, NameTheWorkersInTheirTags) {
   for (const int rank : {0, 12, 345, 4095}) {
     metrics.workers.push_back({.rank = rank, .host = "h", .seconds = {{0.5 + rank}}});
   }
-  Board board(directory_, graph::Graph(), 0);
+  Notebook notebook;
+  Board board(notebook, directory_, graph::Graph(), 0);
   board.step(7, 1, 0.1);
   board.epoch(metrics);
+  notebook.drain();
   const auto scalars = scalars_of(directory_);
   EXPECT_THAT(keys_of(scalars), ElementsAreArray(expected_tags({0, 12, 345, 4095})));
   EXPECT_THAT(scalars, Contains(Pair("rank 345/load", testing::ElementsAre(345.5F))));

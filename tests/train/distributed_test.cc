@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "syrtos/job/file.h"
+#include "syrtos/ops/cpu/backend.h"
 #include "tests/train/team.h"
 
 namespace syrtos::train {
@@ -134,6 +135,38 @@ TEST_F(Distributed, WorkersThatDifferAreNamed) {
     EXPECT_THAT(error.what(), HasSubstr("job seed"));
     EXPECT_THAT(error.what(), HasSubstr("training data"));
     EXPECT_THAT(error.what(), testing::Not(HasSubstr("job batch")));
+  }
+}
+
+/// The CPU's, and of which batch it made the first kernel.
+class RecordingBackend final : public ops::Backend {
+ public:
+  std::string name() const override { return inner_->name(); }
+  ops::KernelPlan plan(const ops::KernelRequest& request) override {
+    if (first_batch == 0) first_batch = request.inputs[0].shape[0];
+    return inner_->plan(request);
+  }
+  ops::KernelPlan reorder(const TensorType& from_type, const ops::Layout& from,
+                          const TensorType& to_type, const ops::Layout& to) override {
+    return inner_->reorder(from_type, from, to_type, to);
+  }
+
+  int64_t first_batch = 0;
+
+ private:
+  std::shared_ptr<ops::Backend> inner_ = ops::cpu::make_backend();
+};
+
+/// Who is compiled first decides how parameters lie, and some CPUs' kernels want them otherwise for
+/// eight samples than for nine.
+TEST_F(Distributed, WorkersWithUnequalSharesLetTheSameOneDecideLayouts) {
+  JobRequest job = small_job("shares");
+  job.workers = 5;
+  job.sync = "split";
+  for (int worker = 0; worker < 5; ++worker) {  // 16 samples: 3 or 4 each
+    auto backend = std::make_shared<RecordingBackend>();
+    const Trainer trainer(resolve(job, cpu_info(), "nowhere"), worker, {.backend = backend});
+    EXPECT_EQ(backend->first_batch, 4) << worker;
   }
 }
 

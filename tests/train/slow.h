@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "syrtos/data/dataset.h"
-#include "syrtos/ops/onednn/backend.h"
+#include "syrtos/ops/cpu/backend.h"
 
 namespace syrtos::train {
 
@@ -78,7 +78,7 @@ class SlowBackend final : public ops::Backend {
   };
 
   const std::string operation_;
-  std::unique_ptr<ops::Backend> inner_ = ops::onednn::make_backend();
+  std::unique_ptr<ops::Backend> inner_ = ops::cpu::make_backend();
   std::shared_ptr<Clock::time_point> last_ = std::make_shared<Clock::time_point>();
 };
 

@@ -336,11 +336,13 @@ TEST_F(Training, CheckpointsOfAnotherNetworkAreRefused) {
   train(job);
   std::filesystem::copy_file(directory_ / "a/last.ckpt", directory_ / "b/last.ckpt",
                              std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::remove(directory_ / "b/previous.ckpt");
+  std::filesystem::remove(directory_ / "b/best.ckpt");
   EXPECT_THAT(refusal([&] {
                 Quiet quiet;
                 go_on("b", quiet);
               }),
-              HasSubstr("another network"));
+              HasSubstr("another job: expected network = mlp, found lenet5"));
 }
 
 TEST_F(Training, RefusesABatchThatDoesNotFitInMemory) {

@@ -50,6 +50,11 @@ struct DatasetInfo {
   std::vector<std::string> notes = {};    ///< what reading it had to decide, for people
 
   bool same_size() const { return height > 0 && width > 0; }
+  /// Rows of a few numbers that mean different things, such as age and income, unlike the values of
+  /// a signal: each column is normalised by itself.
+  bool is_table() const {
+    return dtype == DType::f32 && channels == 1 && height == 1 && width > 0 && width <= 50;
+  }
   /// [channels, height, width]
   Shape shape() const { return {channels, height, width}; }
 };
@@ -79,7 +84,8 @@ class Dataset {
 };
 
 /// Values become (value - mean) / deviation before they reach the network. For u8 samples both are
-/// in units of 0..255. One number per channel; a single one stands for all channels.
+/// in units of 0..255. One number per channel, or for tables per column; a single one stands for
+/// all.
 struct Normalization {
   std::vector<float> mean;
   std::vector<float> deviation;

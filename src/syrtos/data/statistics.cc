@@ -162,4 +162,32 @@ Statistics measure(const Dataset& dataset, int64_t most_samples,
   return result;
 }
 
+Normalization measure_normalization(const Dataset& dataset, int64_t most_samples) {
+  if (!dataset.info().is_table()) return measure(dataset, most_samples).normalization();
+  const int64_t samples = std::min(most_samples, dataset.size());
+  const auto columns = static_cast<size_t>(dataset.info().width);
+  std::vector<double> sums(columns), squares(columns);
+  Scratch scratch;
+  // Around the first row, so that squares of large numbers with a small spread keep their digits.
+  std::vector<double> around(columns);
+  for (int64_t i = 0; i < samples; ++i) {
+    const float* row = dataset.read(spread(i, samples, dataset.size()), scratch).floats();
+    for (size_t c = 0; c < columns; ++c) {
+      if (i == 0) around[c] = row[c];
+      const double value = row[c] - around[c];
+      sums[c] += value;
+      squares[c] += value * value;
+    }
+  }
+  dataset.check();
+  Statistics result;
+  const auto n = static_cast<double>(std::max<int64_t>(1, samples));
+  for (size_t c = 0; c < columns; ++c) {
+    const double mean = sums[c] / n;
+    result.mean.push_back(around[c] + mean);
+    result.deviation.push_back(std::sqrt(std::max(0.0, squares[c] / n - mean * mean)));
+  }
+  return result.normalization();
+}
+
 }  // namespace syrtos::data

@@ -30,4 +30,8 @@ Statistics measure(const Dataset& dataset,
                    int64_t most_samples = std::numeric_limits<int64_t>::max(),
                    const std::function<bool(int64_t)>& done = {});
 
+/// What values are normalised by: of tables each column by itself, else each channel. Reads as
+/// measure() does.
+Normalization measure_normalization(const Dataset& dataset, int64_t most_samples);
+
 }  // namespace syrtos::data

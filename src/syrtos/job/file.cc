@@ -4,9 +4,9 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "syrtos/base/error.h"
+#include "syrtos/base/files.h"
 #include "syrtos/base/format.h"
 #include "syrtos/base/toml.h"
 #include "syrtos/job/synonyms.h"
@@ -35,18 +35,15 @@ class Reader {
   }
 
  private:
-  static bool is_section(const std::string& key) {
-    for (const JobField& field : job_fields()) {
-      if (field.key.starts_with(key + ".")) return true;
-    }
-    return false;
-  }
-
   std::string at(const toml::source_region& source) const {
     return fmt::format("{}:{}", file_, source.begin.line);
   }
 
   [[noreturn]] void fail_unknown(const std::string& key, const toml::source_region& source) const {
+    if (key == "space" || key == "search") {
+      fail_request("{}: [{}] is what 'syrtos search {}' reads: train one of it with its best.toml",
+                   at(source), key, file_);
+    }
     fail_request("{}: unknown key '{}'{}", at(source), key, suggest_key(key));
   }
 
@@ -113,20 +110,31 @@ std::string near_files(const std::filesystem::path& file) {
 
 }  // namespace
 
-void read_job_file(JobRequest& request, const std::filesystem::path& file) {
+bool is_section(const std::string& key) {
+  for (const JobField& field : job_fields()) {
+    if (field.key.starts_with(key + ".")) return true;
+  }
+  return false;
+}
+
+std::string read_job_bytes(const std::filesystem::path& file) {
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored)) fail_directory(file);
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) {
+  const auto [text, error] = read_text(file);
+  if (error != 0) {
     fail_request("cannot read the job file {}: expected a TOML file, found {}", file.string(),
                  std::filesystem::exists(file, ignored) ? "something that cannot be opened"
                                                         : "no such file" + near_files(file));
   }
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  read_job_text(request, text, file.string());
+  return text;
 }
 
-void read_job_text(JobRequest& request, std::string_view text, const std::string& name) {
+void read_job_file(JobRequest& request, const std::filesystem::path& file) {
+  read_job_text(request, read_job_bytes(file), file.string());
+}
+
+void read_job_text(JobRequest& request, std::string_view text, const std::string& name,
+                   const std::vector<std::string_view>& of_others) {
   toml::table table;
   try {
     table = toml::parse(text, name);
@@ -136,6 +144,7 @@ void read_job_text(JobRequest& request, std::string_view text, const std::string
                  error.source().begin.column, error.description(),
                  named_so ? "" : fmt::format("; if it is data to train on, use --data {}", name));
   }
+  for (const std::string_view section : of_others) table.erase(section);
   Reader(request, name).read(table, "");
 }
 

@@ -27,9 +27,11 @@ Metric parse_metric(std::string_view name) {
   fail_request("unknown metric '{}'{}", name, suggestion(name, {"accuracy", "loss"}));
 }
 
+bool higher_is_better(Metric metric) { return metric == Metric::accuracy; }
+
 optim::EarlyStopping watch_of(const EarlyStop& early_stop) {
   using Mode = optim::EarlyStopping::Mode;
-  return {early_stop.metric == Metric::loss ? Mode::lowest : Mode::highest, early_stop.patience,
+  return {higher_is_better(early_stop.metric) ? Mode::highest : Mode::lowest, early_stop.patience,
           early_stop.min_delta};
 }
 
@@ -42,6 +44,12 @@ nn::ModelOptions Job::model_options(int64_t samples) const {
           .dtype = precision.dtype,
           .label_smoothing = static_cast<float>(label_smoothing),
           .synchronised_batch_norm = workers > 1 && synchronises_batch_norm()};
+}
+
+std::string_view Job::exchanges_within_pass() const {
+  if (workers == 1) return "";
+  if (synchronises_batch_norm()) return "--batch-norm synchronised";
+  return strategy.splits_columns() ? "--split columns" : "";
 }
 
 optim::Schedule Job::schedule_of(int64_t total_steps) const {
@@ -71,6 +79,11 @@ int64_t Job::short_share(int worker) const {
   const int64_t left = data.train->size() % step_samples();
   if (remainder != data::Remainder::short_batch || left == 0) return 0;
   return data::slice_of(left, 0, left, {worker, workers}, remainder).count;
+}
+
+int64_t Job::micro_batch(int worker) const {
+  // With fewer samples than workers a share can be empty; the program still has a size.
+  return std::max<int64_t>(1, share(worker) / accumulate);
 }
 
 namespace {
@@ -109,10 +122,13 @@ void put_optimizer(const Job& job, JobRequest& request) {
 
 JobRequest to_request(const Job& job) {
   JobRequest request;
-  request.network = job.network.name();
+  request.network = job.network.file() ? job.network.file()->path : job.network.name();
+  request.weights = job.weights.empty() ? "none" : job.weights.string();
+  request.freeze = job.freeze;
   request.classes = job.classes;
   request.input = image_size_text(job.image);
   request.batch = job.batch;
+  request.accumulate = job.accumulate;
   request.epochs = job.epochs;
   request.steps = job.steps;
   request.precision = to_string(job.precision.dtype);
@@ -130,8 +146,9 @@ JobRequest to_request(const Job& job) {
   request.metric = to_string(job.early_stop.metric);
   request.min_delta = job.early_stop.min_delta;
   apply(job.strategy, job.workers, request);
+  request.network_patience = job.network_patience;
   request.batch_norm = to_string(job.batch_norm);
-  request.replay = job.replay.string();
+  if (!job.replay.empty()) request.replay = std::filesystem::absolute(job.replay).string();
   request.trace = to_string(job.trace);
   request.sample_seconds = job.sample_seconds;
   return request;
@@ -143,6 +160,7 @@ void apply(const strategy::Options& way, int workers, JobRequest& request) {
   request.sync = to_string(way.sync);
   request.wire = to_string(way.wire);
   request.update = to_string(way.update);
+  request.split = to_string(way.split);
   request.permits = way.permits;
   request.bucket_mb = way.bucket_mb;
 }

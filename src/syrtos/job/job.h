@@ -38,6 +38,7 @@ BatchNorm parse_batch_norm(std::string_view name);
 enum class Metric { accuracy, loss };
 const char* to_string(Metric metric);
 Metric parse_metric(std::string_view name);
+bool higher_is_better(Metric metric);
 
 /// When a run ends before its last epoch.
 struct EarlyStop {
@@ -68,13 +69,16 @@ struct Job {
   int prefetch = 4;  ///< Batches prepared ahead.
 
   int64_t batch = 64;
+  int64_t accumulate = 1;  ///< Micro-batches of a worker in a step, one after the other.
   int64_t epochs = 1;
   int64_t steps = 0;  ///< Ends the run after so many steps; 0: no limit.
   uint64_t seed = 1;
   int threads = 1;  ///< Of each worker.
   Precision precision = {};
-  std::filesystem::path run = {};  ///< Empty: runs/<network>-<date>-<time>.
-  double clip = 0;                 ///< The largest norm of the gradient; 0: any.
+  std::filesystem::path run = {};      ///< Empty: runs/<network>-<date>-<time>.
+  std::filesystem::path weights = {};  ///< To start from; empty: they are drawn.
+  std::string freeze = {};             ///< Patterns of parameters that stay as they are.
+  double clip = 0;                     ///< The largest norm of the gradient; 0: any.
   double label_smoothing = 0;
   int64_t checkpoint_every = 0;  ///< Steps; 0: after each epoch only.
 
@@ -89,6 +93,7 @@ struct Job {
 
   int workers = 1;
   strategy::Options strategy = {};
+  int network_patience = 10;  ///< Seconds that the network may be cut without any loss.
   BatchNorm batch_norm = BatchNorm::local;
   std::filesystem::path replay = {};  ///< Computing times that are slept; empty: it is computed.
 
@@ -99,6 +104,9 @@ struct Job {
 
   nn::ModelOptions model_options(int64_t batch) const;
   bool synchronises_batch_norm() const { return batch_norm == BatchNorm::synchronised; }
+  /// Workers exchange something within a pass, so that each needs samples in every step: the
+  /// option that asks for it; empty: they do not.
+  std::string_view exchanges_within_pass() const;
   /// The schedule of a run that has so many steps.
   optim::Schedule schedule_of(int64_t total_steps) const;
   /// Samples of all workers in a step.
@@ -112,6 +120,8 @@ struct Job {
   /// shorter (otherwise 0).
   int64_t share(int worker) const;
   int64_t short_share(int worker) const;
+  /// Samples that one worker computes at once: its share, or a part of it with --accumulate.
+  int64_t micro_batch(int worker) const;
 };
 
 /// The request that resolves to this job: what a run records and --resume reads.

@@ -22,6 +22,7 @@ class Notes {
   std::vector<std::string> all(const CpuInfo& cpu) {
     notes_ = job_.data.train->info().notes;
     look_at_threads(cpu);
+    look_at_batch();
     look_at_length();
     look_at_optimizer();
     look_at_schedule();
@@ -46,6 +47,17 @@ class Notes {
     add("--threads {} on {} core{}: threads that wait for each other share cores, which is many "
         "times slower than --threads {}",
         job_.threads, cpu.cores, cpu.cores == 1 ? "" : "s", cpu.cores);
+  }
+
+  void look_at_batch() {
+    if (job_.batch == request_.batch) return;
+    if (job_.data.train->size() >= request_.batch * job_.workers) {
+      add("batches of {}: {} micro-batches do not divide the usual {}", job_.batch, job_.accumulate,
+          request_.batch);
+      return;
+    }
+    add("batches of {}: the training data has {} samples, too few for the usual {}", job_.batch,
+        job_.data.train->size(), request_.batch);
   }
 
   void look_at_length() {
@@ -126,8 +138,9 @@ class Notes {
   void look_at_distribution() {
     const bool servers = job_.strategy.exchange.uses_servers();
     const bool several = job_.workers > 1 || servers;
-    for (const char* key : {"distribute.exchange", "distribute.sync", "distribute.wire",
-                            "distribute.update", "distribute.bucket_mb", "distribute.batch_norm"}) {
+    for (const char* key :
+         {"distribute.exchange", "distribute.sync", "distribute.wire", "distribute.update",
+          "distribute.bucket_mb", "distribute.batch_norm", "distribute.split"}) {
       unused(key, several, "with one worker");
     }
     unused("distribute.permits", servers, "without servers (--exchange ps, ...)");

@@ -25,7 +25,10 @@ Number parse_number(const std::string& text, std::string_view where, const char*
 }  // namespace
 
 bool JobRequest::gives(std::string_view key) const {
-  return std::find(given.begin(), given.end(), key) != given.end();
+  if (std::find(given.begin(), given.end(), key) != given.end()) return true;
+  // Who calls the library sets members.
+  const JobField* field = find_field(key);
+  return field != nullptr && field_text(*this, *field) != field_text(JobRequest{}, *field);
 }
 
 std::string_view JobField::section() const {

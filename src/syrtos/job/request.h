@@ -16,8 +16,10 @@ constexpr int64_t kUnset = std::numeric_limits<int64_t>::min();
 /// A training as it was asked for: options and job files fill the same fields, as texts and
 /// numbers. What they leave open is unset or "auto"; resolve() decides it and makes a Job of this.
 struct JobRequest {
-  std::string network = "lenet5";
-  int64_t classes = kUnset;  ///< unset: the data's
+  std::string network = "lenet5";  ///< a name of the zoo, or the path of an ONNX file
+  std::string weights = "auto";    ///< none, or a file to start from; auto: the network's file
+  std::string freeze = "none";     ///< patterns of parameters that stay as they are
+  int64_t classes = kUnset;        ///< unset: the data's
   std::string input =
       "auto";  ///< "32", "48x64", "3x48x64"; auto: the data's images, or the network's default
 
@@ -30,6 +32,7 @@ struct JobRequest {
   std::string cache = "auto";       ///< of decoded pictures: auto, none, memory or disk
 
   int64_t batch = 64;
+  int64_t accumulate = 1;   ///< micro-batches of each worker in a step
   int64_t epochs = kUnset;  ///< unset: as many as `steps` needs, or 1
   int64_t steps = 0;        ///< ends the run after so many steps; 0: no limit
   std::string precision = "auto";
@@ -68,10 +71,12 @@ struct JobRequest {
   std::string sync = "join";
   std::string wire = "f32";
   std::string update = "auto";
+  std::string split = "none";  ///< what of the network each worker has
   int64_t permits = 0;   ///< transfers at a time that a server allows in each direction; 0: any
   double bucket_mb = 0;  ///< of gradients that are exchanged at once; 0: chosen
-  std::string trace = "none";  ///< steps that are recorded event by event: none, all, steps=A..B
-  double sample_seconds = 1;   ///< between two looks at the hosts; 0: none
+  std::string trace = "none";     ///< steps that are recorded event by event: none, all, steps=A..B
+  double sample_seconds = 1;      ///< between two looks at the hosts; 0: none
+  int64_t network_patience = 10;  ///< seconds that the network may be cut without any loss
   std::string batch_norm = "local";  ///< statistics of each worker's samples, or synchronised
   std::string replay = {};           ///< file of computing times that are slept instead of computed
 
@@ -81,7 +86,7 @@ struct JobRequest {
 
   /// Keys of the fields that somebody has set, for notes about those that have no effect.
   std::vector<std::string_view> given = {};
-  bool gives(std::string_view key) const;
+  bool gives(std::string_view key) const;  ///< Set there, or to another value than it has here.
 };
 
 /// One field of a request: its key in a job file, its command-line option, and what it means. Help,

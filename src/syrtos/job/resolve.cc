@@ -5,9 +5,9 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/log.h"
+#include "syrtos/job/networks.h"
 #include "syrtos/job/notes.h"
 #include "syrtos/job/resolve_data.h"
-#include "syrtos/nn/zoo/zoo.h"
 
 namespace syrtos::job {
 
@@ -26,6 +26,8 @@ void check_numbers(const JobRequest& request) {
   require(request.classes >= 2 || request.classes == kUnset, "--classes", "2 or more",
           request.classes);
   require(request.batch >= 1, "--batch", "1 or more", request.batch);
+  require(request.accumulate >= 1 && request.accumulate <= kMaxCount, "--accumulate",
+          "1 (the whole batch at once) or more micro-batches", request.accumulate);
   require((request.epochs >= 1 && request.epochs <= kMaxCount) || request.epochs == kUnset,
           "--epochs", "1 to 1000000000", request.epochs);
   require(request.steps >= 0 && request.steps <= kMaxCount, "--steps", "0 (no limit) to 1000000000",
@@ -63,6 +65,8 @@ void check_numbers(const JobRequest& request) {
 strategy::Options strategy_options(const JobRequest& request) {
   require(request.workers >= 1 && request.workers <= 4096, "--workers", "1 to 4096",
           request.workers);
+  require(request.network_patience >= 1 && request.network_patience <= 3600, "--patience",
+          "1 to 3600 seconds", request.network_patience);
   require(request.permits >= 0 && request.permits <= 4096, "--permits", "0 (any) to 4096",
           request.permits);
   require(request.bucket_mb >= 0 && request.bucket_mb <= 4096, "--bucket-mb", "0 (chosen) to 4096",
@@ -72,6 +76,7 @@ strategy::Options strategy_options(const JobRequest& request) {
   options.sync = strategy::parse_sync(request.sync);
   options.wire = strategy::parse_wire(request.wire);
   options.update = strategy::parse_update(request.update, options.exchange);
+  options.split = strategy::parse_split(request.split);
   options.permits = static_cast<int>(request.permits);
   options.bucket_mb = request.bucket_mb;
   strategy::check(options, static_cast<int>(request.workers), request.batch, request.clip > 0);
@@ -105,6 +110,13 @@ optim::OptimizerOptions optimizer_of(const JobRequest& request) {
   optim::check(options);
   if (options.epsilon == 0) options.epsilon = optim::default_epsilon(options.method);
   return options;
+}
+
+/// Where the weights start from: "" where they are drawn.
+std::filesystem::path weights_of(const JobRequest& request, const nn::Network& network) {
+  if (request.weights == "none") return {};
+  if (request.weights != "auto") return std::filesystem::absolute(request.weights);
+  return network.file() != nullptr ? network.file()->path : "";
 }
 
 /// A period that was left open is decided when the length of the run is known.
@@ -145,7 +157,7 @@ int threads_of(const JobRequest& request, const strategy::Options& options, cons
 
 Job resolve(const JobRequest& request, const CpuInfo& cpu, const std::filesystem::path& cache_home,
             Own own) {
-  Job job{.network = own.network ? *std::move(own.network) : nn::find_network(request.network)};
+  Job job{.network = own.network ? *std::move(own.network) : find_network(request.network)};
   check_numbers(request);
   job.optimizer = optimizer_of(request);
   job.schedule = schedule_of(request, job.optimizer.method);
@@ -158,19 +170,24 @@ Job resolve(const JobRequest& request, const CpuInfo& cpu, const std::filesystem
   job.batch_norm = batch_norm_of(request, job.strategy);
   if (!request.replay.empty()) job.replay = std::filesystem::absolute(request.replay);
   job.trace = parse_trace(request.trace);
+  job.network_patience = static_cast<int>(request.network_patience);
   job.sample_seconds = request.sample_seconds;
   job.precision = choose_precision(request.precision, cpu);
   job.threads = threads_of(request, job.strategy, cpu);
   job.batch = request.batch;
+  job.accumulate = request.accumulate;
   job.steps = request.steps;
   job.seed = static_cast<uint64_t>(request.seed);
   job.run = request.run;
+  job.weights = weights_of(request, job.network);
+  job.freeze = request.freeze;
   job.clip = request.clip;
   job.label_smoothing = request.label_smoothing;
   job.checkpoint_every = request.checkpoint_every;
   job.views = parse_views(request.views);
   job.evaluate_every = evaluates_every(request);
   resolve_data(request, cache_home, std::move(own.data), job);
+  job.precision = choose_precision(request.precision, cpu, job.network, job.model_options(1));
   job.epochs = epochs_of(request, job);
   if (request.every == 0) job.schedule.every = std::max<int64_t>(1, job.total_steps() / 3);
   job.notes = notes_of(request, job, cpu);

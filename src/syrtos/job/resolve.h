@@ -11,7 +11,7 @@ namespace syrtos::job {
 
 /// What whoever asks for a training brings along instead of naming it.
 struct Own {
-  std::optional<nn::Network> network = {};  ///< None: the request's, of the zoo.
+  std::optional<nn::Network> network = {};  ///< None: the request's.
   /// None: the request's. It must have the network's image size; the request's name is for people.
   std::optional<JobData> data = {};
 };

@@ -83,7 +83,7 @@ void describe_data(const JobRequest& request, Job& job) {
                  classes, job.classes, classes);
   }
   constexpr int64_t kEnough = 4096;  // samples to know mean and deviation well
-  job.normalization = data::measure(*job.data.train, kEnough).normalization();
+  job.normalization = data::measure_normalization(*job.data.train, kEnough);
 }
 
 void make_random_data(const JobRequest& request, const ImageSize& size, Job& job) {
@@ -140,6 +140,15 @@ void check_augmentation(const Job& job) {
   require_within("shift", job.augment.shift, job.image[2]);
 }
 
+/// The default is for data of usual size: of less, all of it is a step.
+int64_t batch_that_fits(const Job& job) {
+  const int64_t samples = job.data.train->size();
+  const int64_t batches = job.strategy.sync.splits_batch() ? 1 : job.workers;
+  const int64_t most = std::max<int64_t>(1, std::min(job.batch, samples / batches));
+  const int64_t parts = job.accumulate * (job.strategy.sync.splits_batch() ? job.workers : 1);
+  return job.accumulate > 1 && most > parts ? most / parts * parts : most;
+}
+
 /// Every worker has something to do in every step.
 void check_batches(const Job& job) {
   const int64_t samples = job.data.train->size();
@@ -151,17 +160,42 @@ void check_batches(const Job& job) {
         samples, job.workers, job.batch, samples / job.batch, samples / job.batch == 1 ? "" : "s");
   }
   const int64_t left = samples % std::max<int64_t>(1, job.step_samples());
-  if (job.synchronises_batch_norm() && job.remainder == data::Remainder::short_batch && left > 0 &&
+  const std::string_view within = job.exchanges_within_pass();
+  if (!within.empty() && job.remainder == data::Remainder::short_batch && left > 0 &&
       left < job.workers) {
     fail_request(
-        "--batch-norm synchronised: the last step of an epoch has {} samples for {} workers: use "
-        "--remainder drop or pad",
-        left, job.workers);
+        "{}: the last step of an epoch has {} samples for {} workers: use --remainder drop or pad",
+        within, left, job.workers);
   }
   if (job.batch > samples) {
     fail_request(
         "--batch: the training data has {} samples, found a batch of {}: use a smaller one",
         samples, job.batch);
+  }
+}
+
+/// All micro-batches have the same size, so that one program computes them.
+void check_micro_batches(const Job& job) {
+  const int64_t parts = job.accumulate;
+  if (parts == 1) return;
+  for (int worker = 0; worker < job.workers; ++worker) {
+    const int64_t share = job.share(worker);
+    if (share % parts == 0) continue;
+    const int64_t all = job.strategy.sync.splits_batch() ? parts * job.workers : parts;
+    fail_request(
+        "--accumulate: expected a batch that {} micro-batches divide, found {} samples of {}: use "
+        "--batch {} or another multiple of {}",
+        parts, share, job.workers == 1 ? "the batch" : "a worker",
+        std::max(all, job.batch / all * all), all);
+  }
+  const int64_t left = job.data.train->size() % job.step_samples();
+  const std::string_view within = job.exchanges_within_pass();
+  if (!within.empty() && job.remainder == data::Remainder::short_batch && left > 0) {
+    fail_request(
+        "{} with --accumulate: the last step of an epoch has {} samples, "
+        "which workers would cut into different numbers of micro-batches: use --remainder drop or "
+        "pad",
+        within, left);
   }
 }
 
@@ -185,7 +219,9 @@ void resolve_data(const JobRequest& request, const std::filesystem::path& cache_
     open_data(request, size, cache_home, job);
   }
   check_augmentation(job);
+  if (!request.gives("batch")) job.batch = batch_that_fits(job);
   check_batches(job);
+  check_micro_batches(job);
 }
 
 }  // namespace syrtos::job

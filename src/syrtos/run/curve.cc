@@ -50,11 +50,11 @@ void rewind_curve(const Directory& directory, int64_t step) {
   for (const CurvePoint& point : read_curve(directory)) {
     if (point.step <= step) kept += to_line(point) + '\n';
   }
-  replace_text(directory.file(File::curve), kept);
+  replace_text(directory, File::curve, kept);
 }
 
 void append(const Directory& directory, const CurvePoint& point) {
-  add_line(directory.file(File::curve), to_line(point));
+  add_line(directory, File::curve, to_line(point));
 }
 
 std::vector<CurvePoint> read_curve(const Directory& directory) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <optional>
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/files.h"
@@ -31,14 +32,18 @@ fs::path make_default(const std::string& name, std::error_code& error) {
 
 /// A run begins with its job. What one that was killed before that has left is as good as nothing.
 void clear_what_never_began(const fs::path& path) {
-  const std::string about = name_of(File::about), job = name_of(File::job);
-  const std::array<std::string, 3> early = {about, about + ".part", job + ".part"};
+  const std::optional<OwnerRecord> owner = read_owner(path);
+  if (owner && liveness_of(owner->name) != Liveness::gone) return;
+  std::vector<fs::path> early;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
-    const std::string name = entry.path().filename().string();
-    if (std::find(early.begin(), early.end(), name) == early.end()) return;
+    const fs::path name = entry.path().filename();
+    const bool is_early =
+        name == name_of(File::about) || name == name_of(File::owner) || name.extension() == ".part";
+    if (!is_early) return;
+    early.push_back(entry.path());
   }
-  for (const std::string& name : early) fs::remove(path / name, error);
+  for (const fs::path& file : early) fs::remove(file, error);
 }
 
 // Where a new run is to be. `created`: the directory was not there before.
@@ -77,6 +82,18 @@ void require_directory(const fs::path& path) {
   }
 }
 
+/// Opening a pipe may block for ever.
+void refuse_pipes(const Directory& directory) {
+  for (const FileInfo& info : all_files()) {
+    std::error_code error;
+    const fs::path file = directory.file(info.file);
+    const fs::file_status status = fs::status(file, error);
+    if (!fs::exists(status) || fs::is_regular_file(status) || fs::is_directory(status)) continue;
+    fail_request("{}: expected a file, found {}: remove it", file.string(),
+                 fs::is_fifo(status) ? "a pipe" : "something else");
+  }
+}
+
 }  // namespace
 
 fs::path Directory::reserve(const fs::path& wanted, const std::string& name) {
@@ -84,15 +101,22 @@ fs::path Directory::reserve(const fs::path& wanted, const std::string& name) {
   return fs::absolute(make_place(wanted, name, created));
 }
 
-Directory Directory::create(const fs::path& wanted, const std::string& name, std::string_view job) {
+Directory Directory::create(const fs::path& wanted, const std::string& name, std::string_view job,
+                            Claim claim) {
   bool created = false;
   Directory directory(make_place(wanted, name, created));
   try {
+    directory.own(std::move(claim));
+    if (directory.has(File::job)) {
+      fail_request("run directory {}: another run has just begun there; choose another --run DIR",
+                   directory.path().string());
+    }
     write(directory, About::of_this_program());
-    write_text(directory.file(File::job), job);
-    const AppendFile begun(directory.file(File::metrics));
+    write_text(directory.to_write(File::job), job);
+    const AppendFile begun(directory.to_write(File::metrics));
   } catch (const RunError& reason) {
     std::error_code ignored;
+    directory.owner_.reset();
     if (created) fs::remove_all(directory.path(), ignored);
     throw RequestError(reason.what());
   }
@@ -107,16 +131,21 @@ Directory Directory::open(const fs::path& path) {
     fail_request("{} is not a run: expected {}, {} or {} in it, found none of them", path.string(),
                  name_of(any[0]), name_of(any[1]), name_of(any[2]));
   }
+  refuse_pipes(directory);
   refuse_newer(directory);
   return directory;
 }
 
 Directory Directory::open_to_resume(const fs::path& path) {
+  require_directory(path);
   Directory directory(path);
-  if (!directory.has(File::job)) {
+  const std::array<File, 4> any = {File::job, File::last_checkpoint, File::previous_checkpoint,
+                                   File::best_checkpoint};
+  if (std::none_of(any.begin(), any.end(), [&](File file) { return directory.has(file); })) {
     fail_request("{} is not a run: expected the file {}, found none", path.string(),
                  directory.file(File::job).string());
   }
+  refuse_pipes(directory);
   refuse_newer(directory);
   return directory;
 }
@@ -126,26 +155,44 @@ bool Directory::has(File file) const {
   return fs::is_regular_file(this->file(file), error);
 }
 
+void Directory::own(Claim claim) {
+  owner_ = std::make_shared<const Owner>(path_, std::move(claim));
+  // What was half written by a process that is gone, or has nothing to write here any more.
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_, error)) {
+    std::error_code ignored;
+    if (entry.path().extension() == ".part") fs::remove(entry.path(), ignored);
+  }
+}
+
+void Directory::check_owner() const {
+  if (owner_) owner_->check();
+}
+
+fs::path Directory::to_write(File which) const {
+  check_owner();
+  return file(which);
+}
+
+void Directory::record_job(std::string_view job) const {
+  if (read_text(file(File::job)).text != job) write_text(to_write(File::job), job);
+}
+
 void Directory::forget_measures() const {
+  check_owner();
   std::error_code ignored;
   for (const FileInfo& info : all_files()) {
     if (info.measured) fs::remove(file(info.file), ignored);
   }
 }
 
-void Directory::keep_as_best() const {
-  // The last checkpoint is only ever replaced as a whole, so a second name for it is a copy.
-  const fs::path beside = best().string() + ".part";
-  std::error_code error;
-  fs::remove(beside, error);
-  fs::create_hard_link(last(), beside, error);
-  if (error) fs::copy_file(last(), beside, fs::copy_options::overwrite_existing, error);
-  if (!error) fs::rename(beside, best(), error);
-  if (error) {
-    std::error_code ignored;
-    fs::remove(beside, ignored);
-    fail_run("cannot write {}: {}", best().string(), error.message());
-  }
+// The last checkpoint is only ever replaced as a whole, so a second name for it is a copy.
+void Directory::keep_as_best() const { link_file(last(), to_write(File::best_checkpoint)); }
+
+void Directory::restore_last(const fs::path& checkpoint) const {
+  std::error_code ignored;
+  fs::rename(to_write(File::last_checkpoint), path_ / "damaged.ckpt", ignored);
+  link_file(checkpoint, last());
 }
 
 void Directory::remove_if_unused() const {

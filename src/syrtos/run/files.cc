@@ -13,16 +13,24 @@ constexpr std::string_view kMeasuring =
 constexpr std::string_view kWatching = "worker 0, about once in a second";
 constexpr std::string_view kEarly = "until it is written for the first time";
 
-constexpr std::array<FileInfo, 16> kFiles = {{
+constexpr std::array<FileInfo, 19> kFiles = {{
     {File::about, "run.json", "the version of the format, and which program made the run",
      "worker 0, when the run is made", "in runs of versions that did not write it", false, true},
-    {File::job, "job.toml", "what was asked for, as a job file", "worker 0, when the run is made",
+    {File::owner, "owner.json", "which process trains the run, so that no other one does",
+     "worker 0, while it trains", "while nobody trains it", false, false},
+    {File::job, "job.toml", "what was asked for, as a job file",
+     "worker 0, when the run is made, and when it goes on with other options",
      "", false, true},
+    {File::network, "network.onnx", "the network of an ONNX file, without its weights",
+     "worker 0, when the run is made", "of networks that have a name", false, false},
     {File::metrics, "metrics.jsonl", "a line for each epoch",
      "worker 0, a line at the end of an epoch", "", false, true},
     {File::last_checkpoint, "last.ckpt", "the position of the run, to go on from",
      "worker 0, at the end of an epoch, every so many steps if asked, and when it is interrupted",
      kEarly, false, false},
+    {File::previous_checkpoint, "previous.ckpt",
+     "the last checkpoint but one, to go on from when the last one is damaged",
+     "worker 0, with last.ckpt", "until the second checkpoint", false, false},
     {File::best_checkpoint, "best.ckpt", "the checkpoint of the best epoch so far",
      "worker 0, at the end of an epoch", kEarly, false, false},
     {File::events, "events.out.tfevents.", "curves and the network's graph, for TensorBoard",

@@ -9,9 +9,12 @@ namespace syrtos::run {
 /// The files of a run directory.
 enum class File {
   about,
+  owner,
   job,
+  network,
   metrics,
   last_checkpoint,
+  previous_checkpoint,
   best_checkpoint,
   events,
   progress,

@@ -35,11 +35,11 @@ bool take(const json& entry, trace::HostSample& sample) {
 }  // namespace
 
 void write(const Directory& directory, const HostCurves& hosts) {
-  write_text(directory.file(File::hosts), to_text(hosts));
+  write_text(directory.to_write(File::hosts), to_text(hosts));
 }
 
 void replace(const Directory& directory, const HostCurves& hosts) {
-  replace_text(directory.file(File::hosts), to_text(hosts));
+  replace_text(directory, File::hosts, to_text(hosts));
 }
 
 HostCurves read_hosts(const Directory& directory, Notes& notes) {

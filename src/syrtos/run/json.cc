@@ -1,9 +1,9 @@
 #include "syrtos/run/json.h"
 
 #include <cmath>
-#include <fstream>
-#include <iterator>
+#include <cstring>
 
+#include "syrtos/base/files.h"
 #include "syrtos/run/text_file.h"
 
 namespace syrtos::run {
@@ -17,13 +17,16 @@ std::string to_text(const json& value) {
 }
 
 void write_json(const Directory& directory, File file, const json& value) {
-  write_text(directory.file(file), to_text(value) + "\n");
+  write_text(directory.to_write(file), to_text(value) + "\n");
 }
 
 std::optional<json> read_object(const Directory& directory, File file, Notes& notes) {
   if (!directory.has(file)) return std::nullopt;
-  std::ifstream in(directory.file(file), std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const auto [text, error] = read_text(directory.file(file));
+  if (error != 0) {
+    notes.push_back(fmt::format("{}: {}; left out", name_of(file), std::strerror(error)));
+    return std::nullopt;
+  }
   try {
     json value = json::parse(text);
     if (value.is_object()) return value;

@@ -48,7 +48,7 @@ void replace(const Directory& directory, const std::vector<LiveRank>& ranks) {
     text += "]}";
     first = false;
   }
-  replace_text(directory.file(File::live), text + "]}\n");
+  replace_text(directory, File::live, text + "]}\n");
 }
 
 std::vector<LiveRank> read_live(const Directory& directory, Notes& notes) {
@@ -70,7 +70,7 @@ std::vector<LiveRank> read_live(const Directory& directory, Notes& notes) {
 
 void forget_live(const Directory& directory) {
   std::error_code ignored;
-  std::filesystem::remove(directory.file(File::live), ignored);
+  if (directory.is_writable()) std::filesystem::remove(directory.file(File::live), ignored);
 }
 
 }  // namespace syrtos::run

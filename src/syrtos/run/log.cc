@@ -12,7 +12,7 @@ constexpr std::streamoff kMostBytes = 32 * 1024;
 }
 
 void append_log(const Directory& directory, std::string_view line) {
-  add_line(directory.file(File::log), line);
+  add_line(directory, File::log, line);
 }
 
 std::vector<std::string> read_log(const Directory& directory, size_t most_lines) {

@@ -96,7 +96,9 @@ std::optional<EpochMetrics> epoch_from_json(const json& entry) {
 }
 
 void append(const Directory& directory, const EpochMetrics& metrics) {
-  LineFile(directory.file(File::metrics)).append(to_text(to_json(metrics)));
+  LineFile file(directory.to_write(File::metrics));
+  file.append(to_text(to_json(metrics)));
+  file.sync();  // the checkpoint that follows does not come without its line
 }
 
 std::vector<EpochMetrics> read_metrics(const Directory& directory, Notes& notes) {
@@ -136,7 +138,7 @@ bool rewind_metrics(const Directory& directory, int64_t step) {
     kept += line + '\n';
     best = epoch->best && epoch->step == step;
   }
-  write_text(directory.file(File::metrics), kept);
+  write_text(directory.to_write(File::metrics), kept);
   return best;
 }
 

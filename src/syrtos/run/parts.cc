@@ -31,10 +31,11 @@ json to_json(const TrainedPart& part) {
   for (const LostWorker& one : part.lost) {
     lost.push_back({{"rank", one.rank}, {"host", one.host}, {"step", one.step}});
   }
-  return {{"first_step", part.first_step}, {"last_step", part.last_step}, {"workers", part.workers},
-          {"exchange", part.exchange},     {"sync", part.sync},           {"wire", part.wire},
-          {"update", part.update},         {"begun", part.begun},         {"ended", part.ended},
-          {"time", to_json(part.time)},    {"lost", std::move(lost)}};
+  return {
+      {"first_step", part.first_step}, {"last_step", part.last_step}, {"workers", part.workers},
+      {"exchange", part.exchange},     {"sync", part.sync},           {"wire", part.wire},
+      {"update", part.update},         {"split", part.split},         {"begun", part.begun},
+      {"ended", part.ended},           {"time", to_json(part.time)},  {"lost", std::move(lost)}};
 }
 
 std::vector<LostWorker> lost_in(const json& part) {
@@ -56,6 +57,7 @@ bool take(const json& entry, TrainedPart& part) {
   part.sync = text_in(entry, "sync");
   part.wire = text_in(entry, "wire");
   part.update = text_in(entry, "update");
+  part.split = text_in(entry, "split");
   part.begun = number_in(entry, "begun");
   part.ended = number_in(entry, "ended");
   part.time = time_in(entry);
@@ -68,7 +70,7 @@ bool take(const json& entry, TrainedPart& part) {
 
 bool TrainedPart::same_team(const TrainedPart& other) const {
   return workers == other.workers && exchange == other.exchange && sync == other.sync &&
-         wire == other.wire && update == other.update;
+         wire == other.wire && update == other.update && split == other.split;
 }
 
 void write(const Directory& directory, const std::vector<TrainedPart>& parts) {

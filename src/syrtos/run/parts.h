@@ -35,9 +35,9 @@ struct PartTime {
 struct TrainedPart {
   int64_t first_step = 0, last_step = 0;  ///< last_step is one less: it has taken none yet
   int64_t workers = 1;
-  std::string exchange, sync, wire, update;  ///< as the options of these names take them
-  double begun = 0, ended = 0;               ///< seconds since 1970
-  PartTime time = {};                        ///< all 0: not known
+  std::string exchange, sync, wire, update, split;  ///< as the options of these names take them
+  double begun = 0, ended = 0;                      ///< seconds since 1970
+  PartTime time = {};                               ///< all 0: not known
   std::vector<LostWorker> lost;
 
   bool same_team(const TrainedPart& other) const;

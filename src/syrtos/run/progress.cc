@@ -10,8 +10,9 @@ namespace syrtos::run {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kStates = {"training",    "complete", "stopped early",
-                                                     "interrupted", "failed",   "unknown"};
+constexpr std::array<std::string_view, 7> kStates = {
+    "training", "complete", "stopped early",       "interrupted",
+    "failed",   "unknown",  "ended without a word"};
 
 State state_of(std::string_view text) {
   for (size_t i = 0; i < kStates.size(); ++i) {
@@ -35,7 +36,7 @@ void replace(const Directory& directory, const Progress& progress) {
                {"images_per_s", progress.images_per_s},
                {"time", progress.time}};
   if (!progress.message.empty()) text["message"] = progress.message;
-  replace_text(directory.file(File::progress), to_text(text) + "\n");
+  replace_text(directory, File::progress, to_text(text) + "\n");
 }
 
 std::optional<Progress> read_progress(const Directory& directory, Notes& notes) {
@@ -51,6 +52,13 @@ std::optional<Progress> read_progress(const Directory& directory, Notes& notes) 
                   .images_per_s = number_in(*object, "images_per_s"),
                   .time = number_in(*object, "time"),
                   .message = text_in(*object, "message")};
+}
+
+State state_now(const Directory& directory, const Progress& progress) {
+  if (progress.state != State::training) return progress.state;
+  const std::optional<OwnerRecord> owner = read_owner(directory.path());
+  const bool gone = !owner || liveness_of(owner->name) == Liveness::gone;
+  return gone ? State::silent : State::training;
 }
 
 void note_failure(const Directory& directory, const std::string& message) {

@@ -12,12 +12,14 @@ namespace syrtos::run {
 enum class State {
   training,
   complete,       ///< it did all that was asked for
-  stopped_early,  ///< by --patience
+  stopped_early,  ///< by --early-stop
   interrupted,    ///< somebody wanted it, and it can go on
   failed,
   unknown,  ///< of another version
+  silent,   ///< its process is gone, and nobody has said how it ended; no file says this
 };
-/// "training", "complete", "stopped early", "interrupted", "failed", "unknown"
+/// "training", "complete", "stopped early", "interrupted", "failed", "unknown", "ended without a
+/// word"
 std::string_view to_string(State state);
 
 /// progress.json: how far a run is, for whoever watches it.
@@ -37,6 +39,9 @@ struct Progress {
 void replace(const Directory& directory, const Progress& progress);
 /// Nothing when it is missing, or damaged, which is noted.
 std::optional<Progress> read_progress(const Directory& directory, Notes& notes);
+
+/// Whether what it says is still so: a run that trains has an owner (owner.h) that is there.
+State state_now(const Directory& directory, const Progress& progress);
 
 /// Writes down why a run has failed, for who learns it after its processes have ended. Where there
 /// is no directory, nothing happens.

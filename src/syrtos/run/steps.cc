@@ -49,7 +49,7 @@ std::vector<RankDivision> joined(std::vector<RankDivision> found) {
 }  // namespace
 
 void write(const Directory& directory, std::span<const RankDivision> steps) {
-  trace::write_divisions(directory.file(File::steps), steps);
+  trace::write_divisions(directory.to_write(File::steps), steps);
 }
 
 std::vector<RankDivision> read_steps(const Directory& directory, Notes& notes) {

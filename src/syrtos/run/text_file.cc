@@ -15,8 +15,10 @@ void write_text(const fs::path& file, std::string_view text) {
   out.commit();
 }
 
-void replace_text(const fs::path& file, std::string_view text) {
-  const fs::path beside = file.string() + ".part";
+void replace_text(const Directory& directory, File which, std::string_view text) {
+  if (!directory.is_writable()) return;
+  const fs::path file = directory.file(which);
+  const fs::path beside = part_of(file);
   std::error_code error;
   std::ofstream out(beside, std::ios::binary);
   out << text;
@@ -25,9 +27,10 @@ void replace_text(const fs::path& file, std::string_view text) {
   if (!out || error) fs::remove(beside, error);
 }
 
-void add_line(const fs::path& file, std::string_view line) {
+void add_line(const Directory& directory, File file, std::string_view line) {
+  if (!directory.is_writable()) return;
   try {
-    LineFile(file).append(line);
+    LineFile(directory.file(file)).append(line);
   } catch (const RunError&) {
     // Only who watches misses something.
   }

@@ -9,7 +9,7 @@
 namespace syrtos::run {
 
 void write(const Directory& directory, std::span<const trace::RankEvents> ranks) {
-  trace::write_trace(directory.file(File::trace), ranks);
+  trace::write_trace(directory.to_write(File::trace), ranks);
 }
 
 std::optional<trace::TraceContents> read_trace(const Directory& directory, Notes& notes) {

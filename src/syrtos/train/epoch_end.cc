@@ -21,7 +21,7 @@ Task<std::optional<EpochEnd::Result>> EpochEnd::finish(const EpochPace& pace) {
   if (team_.sums().stop_agreed() && !team_.in_step()) {
     // Another one is in mid-epoch and does not come to the evaluation.
     course.note_unmeasured();
-    co_await checkpoints_.save_together();
+    co_await checkpoints_.save_together(true);
     co_return std::nullopt;
   }
   co_await meetings_.average(team_.replica().states());
@@ -33,24 +33,21 @@ Task<std::optional<EpochEnd::Result>> EpochEnd::finish(const EpochPace& pace) {
   const json shared = co_await meetings_.report(mine, [&](const std::vector<EpochReport>& reports) {
     metrics = merge(reports);
     const Sums sums = course.sums();
-    return json({{"test_loss", metrics.test_loss},
-                 {"test_accuracy", metrics.test_accuracy},
+    return json({{"watched", value_of(metrics, state_.job.early_stop.metric)},
                  {"loss_sum", sums.loss},
                  {"correct", sums.correct},
                  {"samples", sums.samples},
                  {"gather", measuring_.is_due()}});
   });
   result.gather = shared.at("gather");
-  if (evaluates()) {
-    const char* key =
-        state_.job.early_stop.metric == job::Metric::loss ? "test_loss" : "test_accuracy";
-    metrics.best = state_.watch.update(shared.at(key));
-  }
+  if (evaluates()) metrics.best = state_.watch.update(shared.at("watched"));
   course.end_epoch({shared.at("loss_sum"), shared.at("correct"), shared.at("samples")},
                    state_.watch);
   if (state_.is_first()) {
     const Meter::Doing saves(team_.meter(), Part::checkpoint);
-    co_await team_.world().compute(0, [&] { keep(metrics); });
+    board_->epoch(metrics);  // before the checkpoint: what it says twice TensorBoard forgets
+    const bool ends = course.is_over() || state_.watch.should_stop();
+    co_await team_.world().compute(0, [&] { keeper_->keep_epoch(metrics, ends); });
   }
   // Nobody changes them while they are written.
   if (team_.shares_weights()) co_await meetings_.meet();
@@ -145,15 +142,6 @@ void EpochEnd::check(const EpochMetrics& metrics) const {
       "or --clip 1",
       in_test ? "test" : "training", in_test ? metrics.test_loss : metrics.train_loss, metrics.step,
       metrics.epoch, metrics.learning_rate);
-}
-
-/// In this order a run that is killed in between loses nothing: what is noted beyond the last
-/// checkpoint is forgotten when it goes on, and resuming makes up for a best one.
-void EpochEnd::keep(const EpochMetrics& metrics) {
-  run::append(*state_.directory, metrics);
-  board_->epoch(metrics);
-  state_.save();
-  if (metrics.best) state_.directory->keep_as_best();
 }
 
 }  // namespace syrtos::train

@@ -21,14 +21,15 @@ struct EpochPace {
 /// What workers do together when an epoch, or the run, ends: agree, evaluate, merge, keep.
 class EpochEnd {
  public:
-  /// All outlive it. `board`: worker 0's, elsewhere nullptr.
+  /// All outlive it. `keeper`, `board`: worker 0's, elsewhere nullptr.
   EpochEnd(WorkerState& state, TeamWork& team, WorkerMeetings& meetings, Checkpoints& checkpoints,
-           Measuring& measuring, Board* board)
+           Measuring& measuring, Keeper* keeper, Board* board)
       : state_(state),
         team_(team),
         meetings_(meetings),
         checkpoints_(checkpoints),
         measuring_(measuring),
+        keeper_(keeper),
         board_(board) {}
 
   struct Result {
@@ -44,13 +45,13 @@ class EpochEnd {
   EpochReport measure_own_part(const EpochPace& pace);
   EpochMetrics merge(const std::vector<EpochReport>& reports);
   void check(const EpochMetrics& metrics) const;
-  void keep(const EpochMetrics& metrics);
 
   WorkerState& state_;
   TeamWork& team_;
   WorkerMeetings& meetings_;
   Checkpoints& checkpoints_;
   Measuring& measuring_;
+  Keeper* const keeper_;
   Board* const board_;
 };
 

@@ -7,6 +7,10 @@ namespace syrtos::train {
 
 using nlohmann::json;
 
+double value_of(const run::EpochMetrics& metrics, job::Metric metric) {
+  return metric == job::Metric::loss ? metrics.test_loss : metrics.test_accuracy;
+}
+
 json to_json(const EpochReport& report) {
   return {{"host", report.host},
           {"seconds", trace::to_json(report.seconds)},

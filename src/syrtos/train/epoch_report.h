@@ -3,11 +3,16 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "syrtos/job/job.h"
+#include "syrtos/run/metrics.h"
 #include "syrtos/strategy/step_sums.h"
 #include "syrtos/trace/division.h"
 #include "syrtos/train/network/evaluate.h"
 
 namespace syrtos::train {
+
+/// What an epoch that was evaluated came to.
+double value_of(const run::EpochMetrics& metrics, job::Metric metric);
 
 /// What a worker brings to the meeting at the end of an epoch.
 struct EpochReport {

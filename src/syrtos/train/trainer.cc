@@ -4,8 +4,10 @@
 
 #include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
-#include "syrtos/job/file.h"
+#include "syrtos/base/files.h"
+#include "syrtos/job/record.h"
 #include "syrtos/run/metrics.h"
+#include "syrtos/train/checkpoint/resume_point.h"
 #include "syrtos/train/progress/progress_writer.h"
 #include "syrtos/train/team/fingerprint.h"
 #include "syrtos/train/team/start_together.h"
@@ -38,68 +40,88 @@ Trainer::Trainer(Job&& job, int worker, TrainerOptions&& options, const Trainer*
     : state_(std::move(job), worker, std::move(options),
              sharing != nullptr ? &sharing->state_ : nullptr) {}
 
-void Trainer::begin() {
+void Trainer::begin(run::Claim claim) {
   const Job& job = state_.job;
-  state_.directory =
-      run::Directory::create(job.run, job.network.info().name, to_toml(to_request(job)));
-  state_.learner.initialize(state_.job);
+  state_.learner.initialize(job);  // may refuse: then there is no run
+  state_.directory = run::Directory::create(job.run, job.network.info().name,
+                                            job::to_record(to_request(job)), std::move(claim));
+  if (job.network.file() == nullptr) return;
+  AtomicFile copy(state_.directory->to_write(run::File::network));
+  copy.write(job.network.file()->bytes);
+  copy.commit();
 }
 
-void Trainer::resume(const std::filesystem::path& run) {
+void Trainer::resume(const std::filesystem::path& run, run::Claim claim) {
   state_.directory = run::Directory::open_to_resume(run);
+  state_.directory->own(std::move(claim));
   const run::Directory& directory = *state_.directory;
-  if (!directory.has(run::File::last_checkpoint)) {
+  const ResumePoint point = find_resume_point(directory, CheckpointPart::all);
+  if (point.checkpoint.empty()) {
     state_.learner.initialize(state_.job);
     run::rewind_metrics(directory, 0);
     directory.forget_measures();
-    return;
+  } else {
+    go_on_from(point.checkpoint);
   }
-  CheckpointReader checkpoint(directory.last());
+  directory.record_job(job::to_record(to_request(state_.job)));
+  state_.notes = point.notes;
+}
+
+/// Nothing is changed before all that can be refused was refused.
+void Trainer::go_on_from(const std::filesystem::path& file) {
+  const run::Directory& directory = *state_.directory;
+  CheckpointReader checkpoint(file);
   const Position saved =
       load_snapshot(checkpoint, state_.learner.network().parameters(), state_.learner.kept());
   if (saved.used > state_.job.data.train->size()) {
     fail_request("{}: {} samples of epoch {} are used, the data has {}: was it changed?",
-                 checkpoint.file().string(), saved.used, saved.epoch + 1,
-                 state_.job.data.train->size());
+                 file.string(), saved.used, saved.epoch + 1, state_.job.data.train->size());
   }
   state_.go_to(saved);
   require_samples_for_all();
-  if (run::rewind_metrics(directory, saved.step)) directory.keep_as_best();
-  state_.earlier = read_earlier(directory, saved.step);
   if (state_.course.is_over() && !state_.course.position().unmeasured) {
     fail_request("{} is complete ({} steps); to train longer give more --epochs or --steps",
-                 run.string(), saved.step);
+                 directory.path().string(), saved.step);
   }
   if (state_.watch.should_stop()) {
     fail_request("{} has stopped early, after {} epoch{}; to train on start a new run",
-                 run.string(), saved.epoch, saved.epoch == 1 ? "" : "s");
+                 directory.path().string(), saved.epoch, saved.epoch == 1 ? "" : "s");
   }
+  if (file != directory.last()) directory.restore_last(file);
+  if (run::rewind_metrics(directory, saved.step)) directory.keep_as_best();
+  state_.earlier = read_earlier(directory, saved.step);
 }
 
 /// As resolve() does for epochs that begin anew.
 void Trainer::require_samples_for_all() const {
   const Job& job = state_.job;
-  if (!job.synchronises_batch_norm() || job.remainder != data::Remainder::short_batch) return;
+  const std::string_view within = job.exchanges_within_pass();
+  if (within.empty() || job.remainder != data::Remainder::short_batch) return;
   const int64_t used = state_.course.position().used;
   const int64_t left = (job.data.train->size() - used) % job.step_samples();
-  if (left == 0 || left >= job.workers) return;
+  if (left == 0 || (left >= job.workers && job.accumulate == 1)) return;
   fail_request(
-      "--batch-norm synchronised: from where this run goes on, the last step of the epoch has {} "
-      "samples for {} workers: use another number of --workers",
-      left, job.workers);
+      "{}: from where this run goes on, the last step of the epoch has {} "
+      "samples for {} workers{}: use another number of --workers",
+      within, left, job.workers, job.accumulate > 1 ? " and their micro-batches" : "");
 }
 
 Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
                            std::function<bool()> should_stop) {
   ProgressWriter progress(observer);
+  Outcome outcome;
+  std::exception_ptr failure;
   try {
-    const Outcome outcome = co_await train(world, progress, std::move(should_stop));
+    outcome = co_await train(world, progress, std::move(should_stop));
     progress.end(state_of(outcome.end));
-    co_return outcome;
   } catch (const std::exception& error) {
+    failure = std::current_exception();
     progress.end(run::State::failed, error.what());
-    throw;
   }
+  // A disk that blocks keeps us, but not our signs of life to the others.
+  co_await world.compute(0, [&] { progress.finish(); });
+  if (failure) std::rethrow_exception(failure);
+  co_return outcome;
 }
 
 Task<Outcome> Trainer::train(World& world, TrainObserver& observer,

@@ -20,11 +20,11 @@ class Trainer {
   explicit Trainer(Job job, int worker = 0, TrainerOptions options = {},
                    const Trainer* sharing = nullptr);
 
-  /// Worker 0: starts at the beginning in a new directory.
-  void begin();
-  /// Worker 0: goes on with a run where its last checkpoint was written, or at its beginning if it
-  /// was stopped before the first one.
-  void resume(const std::filesystem::path& run);
+  /// Worker 0: starts at the beginning in a new directory, which is its own from then on.
+  void begin(run::Claim claim = {});
+  /// Worker 0: goes on with a run where find_resume_point() says. Throws RequestError, and then
+  /// nothing has changed.
+  void resume(const std::filesystem::path& run, run::Claim claim = {});
 
   /// The worker's program: trains to the end, or until `should_stop` (asked between steps) says so
   /// on any worker; then a checkpoint holds the position. Throws RunError when the loss is no
@@ -41,6 +41,7 @@ class Trainer {
   /// Everything is made under the scope, with the threads that it will run with.
   Trainer(Job&& job, int worker, TrainerOptions&& options, const Trainer* sharing,
           const ThreadScope& threads);
+  void go_on_from(const std::filesystem::path& file);
   void require_samples_for_all() const;
   world::Task<> start_together(world::World& world, strategy::Meetings& meetings);
   world::Task<Outcome> train(world::World& world, TrainObserver& observer,

@@ -24,6 +24,12 @@ int shared_cores() {
   return CPU_COUNT(&own) < sysconf(_SC_NPROCESSORS_ONLN) ? 0 : cpu_info().cores;
 }
 
+/// What only worker 0 has.
+template <typename T>
+T* if_first(std::optional<T>& one) {
+  return one ? &*one : nullptr;
+}
+
 }  // namespace
 
 WorkerRun::WorkerRun(WorkerState& state, TeamWork& team, strategy::Meetings& meetings,
@@ -36,14 +42,15 @@ WorkerRun::WorkerRun(WorkerState& state, TeamWork& team, strategy::Meetings& mee
       should_stop_(std::move(should_stop)),
       meetings_(world_, team.team(), meetings, team.sums(), team.meter()),
       measuring_(team, meetings_, state.job, state.options, state.made, state.learner.network(),
-                 std::move(state.earlier), state.is_first() ? &*state.directory : nullptr, trace,
+                 std::move(state.earlier), open_notebook(), if_first(state.directory), trace,
                  course_.position().step),
-      checkpoints_(state, team, meetings_),
-      board_(state.is_first() ? std::optional<Board>(std::in_place, state.directory->path(),
-                                                     state.learner.network().model().graph,
-                                                     course_.position().step)
+      checkpoints_(state, team, meetings_, if_first(keeper_)),
+      board_(state.is_first() ? std::optional<Board>(
+                                    std::in_place, *notebook_, state.directory->path(),
+                                    state.learner.network().model().graph, course_.position().step)
                               : std::nullopt),
-      epoch_end_(state, team, meetings_, checkpoints_, measuring_, board_ ? &*board_ : nullptr) {
+      epoch_end_(state, team, meetings_, checkpoints_, measuring_, if_first(keeper_),
+                 if_first(board_)) {
   state_.loader.seek(course_.position().epoch, course_.position().used);
   if (!state_.is_first()) return;
   observer_.started({.job = state_.job,
@@ -55,7 +62,16 @@ WorkerRun::WorkerRun(WorkerState& state, TeamWork& team, strategy::Meetings& mee
                      .first_step = course_.position().step,
                      .buckets = static_cast<int>(team_.replica().layout().buckets.size()),
                      .beside = workers_beside(),
-                     .cores = shared_cores()});
+                     .cores = shared_cores(),
+                     .notes = state_.notes,
+                     .weights = state_.learner.about_weights()});
+}
+
+Notebook* WorkerRun::open_notebook() {
+  if (!state_.is_first()) return nullptr;
+  notebook_.emplace();
+  keeper_.emplace(state_, *notebook_);
+  return &*notebook_;
 }
 
 int WorkerRun::workers_beside() const {
@@ -72,6 +88,8 @@ Task<Outcome> WorkerRun::train() {
   co_await measuring_.end(course_.position().step);
   co_await team_.strategy().end();
   measuring_.end_exchange();
+  if (notebook_) co_await world_.compute(0, [this] { notebook_->drain(); });
+  tell_troubles();
   outcome_.staleness = team_.strategy().staleness();
   outcome_.dropped = team_.strategy().dropped();
   outcome_.position = course_.position();
@@ -94,7 +112,7 @@ void WorkerRun::load_batch() {
   batch_ = state_.loader.next();
   SYRTOS_CHECK(batch_.epoch == course_.position().epoch, "{} {}", batch_.epoch,
                course_.position().epoch);
-  if (batch_.slice.count > 0) state_.learner.network().training(batch_.slice.count).use(batch_);
+  team_.replica().take(batch_, course_.samples_of(batch_.slice));
 }
 
 strategy::StepInfo WorkerRun::begin_pass() {
@@ -102,9 +120,9 @@ strategy::StepInfo WorkerRun::begin_pass() {
   const Position& position = course_.position();
   const int64_t samples = batch_.slice.count;
   const int64_t of_all = course_.samples_of(batch_.slice);
-  team_.replica().begin(samples, {.seed = state_.job.seed,
-                                  .step = position.step,
-                                  .first_sample = batch_.slice.first - position.used});
+  team_.replica().begin({.seed = state_.job.seed,
+                         .step = position.step,
+                         .first_sample = batch_.slice.first - position.used});
   strategy::StepInfo info;
   info.step = position.step;
   info.weight = static_cast<double>(samples * team_.workers()) / static_cast<double>(of_all);
@@ -116,22 +134,17 @@ strategy::StepInfo WorkerRun::begin_pass() {
 }
 
 Task<Sums> WorkerRun::look() {
-  const int64_t samples = batch_.slice.count;
-  loss_ = 0;
-  if (samples == 0) co_return Sums{};
-  NetworkProgram& training = state_.learner.network().training(samples);
-  if (!team_.replica().replays()) loss_ = training.loss();
-  const int64_t correct = count_correct(training.logits(), batch_.labels);
+  const Sums sums = team_.replica().sums();
+  if (sums.samples == 0) co_return sums;
+  loss_ = static_cast<float>(sums.loss / static_cast<double>(sums.samples));
   if (!std::isfinite(loss_)) co_await world_.compute(0, [this] { fail_of_loss(); });
-  co_return Sums{static_cast<double>(loss_) * static_cast<double>(samples), correct, samples};
+  co_return sums;
 }
 
 /// Looks for the layer that is to blame.
 void WorkerRun::fail_of_loss() {
   const Position& position = course_.position();
-  NetworkProgram& training = state_.learner.network().training(batch_.slice.count);
-  const ops::Step step{.seed = state_.job.seed, .step = position.step};
-  const graph::Program::Item* item = training.program().find_non_finite(step);
+  const graph::Program::Item* item = team_.replica().find_non_finite();
   const std::string where =
       item == nullptr
           ? "no single layer is to blame"
@@ -192,6 +205,13 @@ void WorkerRun::tell_step() {
   observer_.step(progress());
   log_trace("worker {}: step {} of {} is done", state_.worker, done, course_.total_steps());
   measuring_.look_for_lost(done);
+  tell_troubles();
+}
+
+void WorkerRun::tell_troubles() {
+  if (!notebook_) return;
+  for (const int worker : measuring_.take_lost()) observer_.lost(worker);
+  for (const std::string& text : notebook_->take_complaints()) observer_.note(text);
 }
 
 StepProgress WorkerRun::progress() const {
@@ -223,6 +243,7 @@ Task<> WorkerRun::end_epoch() {
   }
   outcome_.epochs.push_back(std::move(result->metrics));
   if (state_.is_first()) observer_.epoch(outcome_.epochs.back());
+  tell_troubles();
   if (course_.is_over()) co_return;
   if (state_.watch.should_stop()) {
     outcome_.end = Outcome::End::stopped_early;

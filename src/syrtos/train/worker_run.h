@@ -8,6 +8,7 @@
 #include "syrtos/train/epoch_end.h"
 #include "syrtos/train/measure/board.h"
 #include "syrtos/train/measure/measuring.h"
+#include "syrtos/train/measure/notebook.h"
 #include "syrtos/train/progress/observer.h"
 #include "syrtos/train/progress/outcome.h"
 #include "syrtos/train/team/worker_meetings.h"
@@ -34,6 +35,7 @@ class WorkerRun final : strategy::StepHandler {
   Task<> end_step(int64_t steps, const Sums& sums) override;
   Task<> stop() override;
 
+  Notebook* open_notebook();
   void load_batch();
   [[noreturn]] void fail_of_loss();
   /// On the host of this one, with it.
@@ -41,6 +43,7 @@ class WorkerRun final : strategy::StepHandler {
   void advance(int64_t steps);
   Task<> look_ahead();
   void tell_step();
+  void tell_troubles();
   Task<> end_epoch();
   StepProgress progress() const;
 
@@ -51,10 +54,12 @@ class WorkerRun final : strategy::StepHandler {
   TrainObserver& observer_;
   const std::function<bool()> should_stop_;
 
+  std::optional<Notebook> notebook_;  // worker 0's, as the keeper and the board
+  std::optional<Keeper> keeper_;
   WorkerMeetings meetings_;
   Measuring measuring_;
   Checkpoints checkpoints_;
-  std::optional<Board> board_;  // worker 0's
+  std::optional<Board> board_;
   EpochEnd epoch_end_;
 
   data::Batch batch_;  // of the current step

@@ -28,7 +28,8 @@ WorkerState::WorkerState(Job resolved, int number, TrainerOptions beside, const 
       course(job, number),
       watch(job::watch_of(job.early_stop)) {
   require_memory(memory_bytes(),
-                 fmt::format("{} with a batch of {}", job.network.name(), job.batch));
+                 fmt::format("{} with a batch of {}", job.network.name(), job.batch),
+                 options.processes);
 }
 
 void WorkerState::go_to(const Position& position) {
@@ -37,8 +38,7 @@ void WorkerState::go_to(const Position& position) {
 }
 
 void WorkerState::save() const {
-  save_snapshot(directory->last(), job, learner.network().parameters(), learner.kept(),
-                course.position());
+  save_snapshot(*directory, job, learner.network().parameters(), learner.kept(), course.position());
 }
 
 }  // namespace syrtos::train

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "syrtos/base/clock.h"
 #include "syrtos/data/pipeline/loader.h"
@@ -30,6 +32,7 @@ struct WorkerState {
   optim::EarlyStopping watch;
   std::optional<run::Directory> directory;  ///< worker 0's
   Earlier earlier;                          ///< worker 0's, of a run that goes on
+  std::vector<std::string> notes = {};      ///< worker 0's: what was damaged in that run
   const double made = wall_clock();         ///< when all of this was there, seconds since 1970
 
   bool is_first() const { return worker == 0; }

@@ -51,8 +51,9 @@ void copy_moved(const uint8_t* from, int64_t width, int64_t channels, int64_t ri
   for (int64_t x = end; x < width; ++x) put_beyond(x);
 }
 
-float channel_value(const std::vector<float>& values, int64_t channel) {
-  return values[values.size() == 1 ? 0 : static_cast<size_t>(channel)];
+/// Of the i-th value in a row: values are one for all, one for each channel or one for each column.
+float value_for(const std::vector<float>& values, int64_t i) {
+  return values[static_cast<size_t>(i) % values.size()];
 }
 
 void store(void* to, DType dtype, int64_t at, float value) {
@@ -82,9 +83,9 @@ Transform::Transform(const DatasetInfo& from, const Shape& to, const Normalizati
                "{}x{} {}x{}", from.height, from.width, height_, width_);
   const int64_t row = width_ * channels_;
   for (int64_t i = 0; i < row; ++i) {
-    const float deviation = channel_value(normalization.deviation, i % channels_);
+    const float deviation = value_for(normalization.deviation, i);
     scale_.push_back(1 / deviation);
-    offset_.push_back(-channel_value(normalization.mean, i % channels_) / deviation);
+    offset_.push_back(-value_for(normalization.mean, i) / deviation);
   }
 }
 

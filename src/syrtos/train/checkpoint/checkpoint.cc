@@ -18,7 +18,7 @@ static_assert(std::endian::native == std::endian::little, "files are little-endi
 namespace {
 
 constexpr char kMagic[8] = {'S', 'Y', 'R', 'T', 'O', 'S', 'C', 'K'};
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 
 struct Prefix {
   char magic[8];
@@ -66,14 +66,15 @@ void CheckpointWriter::write(const Tensor& tensor) {
   out_.write(tensor.data(), bytes);
 }
 
-void CheckpointWriter::finish() {
+void CheckpointWriter::finish(const std::filesystem::path& before,
+                              const std::function<void()>& last_look) {
   SYRTOS_CHECK(next_ == tensors_.size(), "{} of {}", next_, tensors_.size());
   out_.write(&crc_, sizeof crc_);
-  out_.commit();
+  out_.commit(before, last_look);
   log_info("wrote the checkpoint {}: {} tensors", file_.string(), tensors_.size());
 }
 
-CheckpointReader::CheckpointReader(std::filesystem::path file)
+CheckpointReader::CheckpointReader(std::filesystem::path file, CheckpointPart part)
     : file_(std::move(file)), in_(file_, std::ios::binary) {
   std::error_code error;
   size_ = std::filesystem::file_size(file_, error);
@@ -82,6 +83,7 @@ CheckpointReader::CheckpointReader(std::filesystem::path file)
                  error ? error.message() : std::strerror(errno));
   }
   read_header();
+  if (part == CheckpointPart::header) return;
   check_data();
   log_info("read the checkpoint {}: {} tensors, {} bytes", file_.string(), tensors_.size(), size_);
 }
@@ -108,8 +110,9 @@ void CheckpointReader::read_header() {
                  file_.string());
   }
   if (prefix.version != kVersion) {
-    fail_request("{}: at offset 8 expected version {}, found {}: written by another release",
-                 file_.string(), kVersion, prefix.version);
+    throw OtherRelease(
+        fmt::format("{}: at offset 8 expected version {}, found {}: written by another release",
+                    file_.string(), kVersion, prefix.version));
   }
   const uint64_t room = size_ - sizeof prefix - kTrailer;
   if (prefix.header_bytes > room) {

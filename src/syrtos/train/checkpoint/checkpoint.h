@@ -2,10 +2,12 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "syrtos/base/error.h"
 #include "syrtos/base/files.h"
 #include "syrtos/tensor/tensor.h"
 
@@ -14,7 +16,7 @@ namespace syrtos::train {
 // A checkpoint is one file that any machine can read, all numbers little-endian:
 //
 //   0   8  "SYRTOSCK"
-//   8   4  version, 1
+//   8   4  version, 2
 //   12  4  CRC-32 of the header
 //   16  8  bytes of the header
 //   24  8  bytes of the data
@@ -38,7 +40,9 @@ class CheckpointWriter {
   CheckpointWriter(const std::filesystem::path& file, const nlohmann::json& meta,
                    std::vector<CheckpointTensor> tensors);
   void write(const Tensor& tensor);
-  void finish();
+  /// `before` and `last_look`: as in AtomicFile::commit().
+  void finish(const std::filesystem::path& before = {},
+              const std::function<void()>& last_look = {});
 
  private:
   std::filesystem::path file_;
@@ -48,12 +52,22 @@ class CheckpointWriter {
   uint32_t crc_ = 0;
 };
 
+/// A checkpoint that may be whole, but not for this program.
+class OtherRelease : public RequestError {
+ public:
+  using RequestError::RequestError;
+};
+
+/// How much of a checkpoint is looked at when it is opened.
+enum class CheckpointPart { header, all };
+
 /// Checks the whole file when it is opened: sizes, bounds, names and both checksums. A damaged or
 /// hostile file is refused with a RequestError that says file, offset, expected and found, and can
 /// not make us take more memory than it is long.
 class CheckpointReader {
  public:
-  explicit CheckpointReader(std::filesystem::path file);
+  /// `part`: of the header alone nothing can be read but what it says.
+  explicit CheckpointReader(std::filesystem::path file, CheckpointPart part = CheckpointPart::all);
 
   const nlohmann::json& meta() const { return meta_; }
   const std::vector<CheckpointTensor>& tensors() const { return tensors_; }

@@ -13,14 +13,14 @@ Task<> Checkpoints::save(bool wants_to_stop) {
   co_await strategy::settle(team_.strategy(), team_.sums());
   state_.course.add(team_.sums().take());
   if (state_.job.strategy.same_everywhere()) {
-    if (state_.is_first()) co_await save_here();
+    if (state_.is_first()) co_await save_here(wants_to_stop);
   } else {
     co_await meetings_.meet(wants_to_stop);
-    co_await save_together();
+    co_await save_together(wants_to_stop || team_.sums().stop_agreed());
   }
 }
 
-Task<> Checkpoints::save_together() {
+Task<> Checkpoints::save_together(bool must) {
   co_await agree();
   {
     const Meter::Doing waits(team_.meter(), Part::network);
@@ -29,7 +29,7 @@ Task<> Checkpoints::save_together() {
   if (!team_.in_step()) {
     state_.course.set_sums(co_await meetings_.hand_over(state_.course.sums()));
   }
-  if (state_.is_first()) co_await save_here();
+  if (state_.is_first()) co_await save_here(must);
   co_await meetings_.meet();
 }
 
@@ -39,9 +39,9 @@ Task<> Checkpoints::agree() {
   state_.course.note_updates(team_.strategy().updates());
 }
 
-Task<> Checkpoints::save_here() {
+Task<> Checkpoints::save_here(bool must) {
   const Meter::Doing saves(team_.meter(), Part::checkpoint);
-  co_await team_.world().compute(0, [this] { state_.save(); });
+  co_await team_.world().compute(0, [this, must] { keeper_->keep_position(must); });
 }
 
 }  // namespace syrtos::train

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "syrtos/train/checkpoint/keeper.h"
 #include "syrtos/train/team/team_work.h"
 #include "syrtos/train/team/worker_meetings.h"
 #include "syrtos/train/worker_state.h"
@@ -10,26 +11,28 @@ namespace syrtos::train {
 /// whom.
 class Checkpoints {
  public:
-  /// All outlive it.
-  Checkpoints(WorkerState& state, TeamWork& team, WorkerMeetings& meetings)
-      : state_(state), team_(team), meetings_(meetings) {}
+  /// All outlive it. `keeper`: worker 0's, elsewhere nullptr.
+  Checkpoints(WorkerState& state, TeamWork& team, WorkerMeetings& meetings, Keeper* keeper)
+      : state_(state), team_(team), meetings_(meetings), keeper_(keeper) {}
 
   /// After the last step, by --checkpoint-every.
   bool are_due() const;
-  /// Saves where the run is. Workers that do not take steps together learn here if one of them
-  /// wants to stop.
+  /// Saves where the run is; where it stops, it must. Workers that do not take steps together learn
+  /// here if one of them wants to stop.
   Task<> save(bool wants_to_stop);
-  /// All workers have settled: they bring worker 0 what it needs, and it saves.
-  Task<> save_together();
+  /// All workers have settled: they bring worker 0 what it needs, and it saves. `must`: the run
+  /// ends here.
+  Task<> save_together(bool must);
   /// All workers have settled: they come to the same weights.
   Task<> agree();
 
  private:
-  Task<> save_here();
+  Task<> save_here(bool must);
 
   WorkerState& state_;
   TeamWork& team_;
   WorkerMeetings& meetings_;
+  Keeper* const keeper_;
 };
 
 }  // namespace syrtos::train

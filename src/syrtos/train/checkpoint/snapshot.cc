@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "syrtos/base/error.h"
+#include "syrtos/job/file.h"
 
 namespace syrtos::train {
 
@@ -53,9 +54,10 @@ T field(const CheckpointReader& checkpoint, const char* name, T fallback) {
 
 }  // namespace
 
-void save_snapshot(const std::filesystem::path& file, const Job& job, const Parameters& parameters,
+void save_snapshot(const run::Directory& directory, const Job& job, const Parameters& parameters,
                    std::span<const KeptArena> kept, const Position& position) {
   const json meta = {
+      {"job", job::to_toml(job::to_request(job))},
       {"network", job.network.name()},
       {"classes", job.classes},
       {"image", std::vector<int64_t>(job.image.begin(), job.image.end())},
@@ -92,7 +94,7 @@ void save_snapshot(const std::filesystem::path& file, const Job& job, const Para
       tensors.push_back({slot_key(arena.name, slot.name), slot.type.shape});
     }
   }
-  CheckpointWriter writer(file, meta, std::move(tensors));
+  CheckpointWriter writer(directory.to_write(run::File::last_checkpoint), meta, std::move(tensors));
   for (const ParameterSlot& slot : parameters.slots()) {
     writer.write(unpack(slot, parameters.weights().data()));
   }
@@ -104,7 +106,8 @@ void save_snapshot(const std::filesystem::path& file, const Job& job, const Para
       writer.write(unpack(slot, arena.values.data()));
     }
   }
-  writer.finish();
+  // Writing takes a while, in which the run may have found another owner.
+  writer.finish(directory.previous(), [&] { directory.check_owner(); });
 }
 
 void load_parameters(CheckpointReader& checkpoint, Parameters& parameters) {
@@ -128,15 +131,8 @@ Position load_snapshot(CheckpointReader& checkpoint, Parameters& parameters,
   }
   Position position;
   position.step = field(checkpoint, "step", position.step);
-  // Checkpoints of older versions do not say everything.
-  if (checkpoint.meta().contains("updates")) {
-    position.updates = field(checkpoint, "updates", position.updates);
-  } else {
-    position.updates = position.step;
-  }
-  if (checkpoint.meta().contains("unmeasured")) {
-    position.unmeasured = field(checkpoint, "unmeasured", position.unmeasured);
-  }
+  position.updates = field(checkpoint, "updates", position.updates);
+  position.unmeasured = field(checkpoint, "unmeasured", position.unmeasured);
   position.epoch = field(checkpoint, "epoch", position.epoch);
   position.used = field(checkpoint, "used", position.used);
   position.loss_sum = field(checkpoint, "loss_sum", position.loss_sum);
@@ -158,9 +154,7 @@ NetworkDescription describe(const CheckpointReader& checkpoint) {
   description.network =
       nn::parse_network_reference(field(checkpoint, "network", std::string("lenet5")));
   description.data = field(checkpoint, "data", std::string("mnist"));
-  if (checkpoint.meta().contains("label_column")) {
-    description.label_column = field(checkpoint, "label_column", std::string());
-  }
+  description.label_column = field(checkpoint, "label_column", std::string());
   description.seed = field(checkpoint, "seed", int64_t{1});
   description.random_samples = field(checkpoint, "random_samples", int64_t{1});
   const auto image = field(checkpoint, "image", std::vector<int64_t>{1, 28, 28});
@@ -175,7 +169,8 @@ NetworkDescription describe(const CheckpointReader& checkpoint) {
   normalization.mean = field(checkpoint, "mean", std::vector<float>{0});
   normalization.deviation = field(checkpoint, "deviation", std::vector<float>{1});
   const auto fits = [&](const std::vector<float>& values) {
-    return values.size() == 1 || static_cast<int64_t>(values.size()) == image[0];
+    const auto count = static_cast<int64_t>(values.size());
+    return count == 1 || count == image[0] || (image[1] == 1 && count == image[0] * image[2]);
   };
   if (!fits(normalization.mean) || !fits(normalization.deviation)) {
     fail_request("{}: expected a mean and a deviation for each of {} channels, found {} and {}",
@@ -188,6 +183,8 @@ NetworkDescription describe(const CheckpointReader& checkpoint) {
   options.height = image[1];
   options.width = image[2];
   options.training = false;
+  options.dtype =
+      field(checkpoint, "precision", std::string("f32")) == "bf16" ? DType::bf16 : DType::f32;
   return description;
 }
 

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <filesystem>
 #include <limits>
 #include <string>
 
 #include "syrtos/graph/parameters.h"
 #include "syrtos/job/job.h"
+#include "syrtos/run/directory.h"
 #include "syrtos/train/checkpoint/checkpoint.h"
 
 namespace syrtos::train {
@@ -30,7 +30,7 @@ struct Position {
 /// that it refers to is known.
 struct NetworkDescription {
   nn::NetworkReference network;
-  nn::ModelOptions options;  ///< batch and precision are the reader's choice
+  nn::ModelOptions options;  ///< the batch is the reader's choice, the dtype what it was trained in
   std::string data;          ///< what it was trained on, as --data takes it
   std::string label_column;  ///< of it, as --label-column takes it
   int64_t seed = 1;
@@ -46,8 +46,10 @@ struct KeptArena {
   std::span<float> values;
 };
 
-/// Writes parameters, states, what is kept with them and the position, all in plain layout.
-void save_snapshot(const std::filesystem::path& file, const Job& job,
+/// Writes the job, parameters, states, what is kept with them and the position, all in plain
+/// layout, as the run's last checkpoint; that of until now becomes the previous one. Throws
+/// RunError.
+void save_snapshot(const run::Directory& directory, const Job& job,
                    const graph::Parameters& parameters, std::span<const KeptArena> kept,
                    const Position& position);
 

@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
+
+#include "syrtos/base/clock.h"
 
 namespace syrtos::train {
 
 namespace {
+
+constexpr const char* kWhat = "what TensorBoard shows";
 
 // "layer1.0.conv1" -> "layer1/0/conv1"
 std::string path_of(std::string name) {
@@ -68,15 +73,25 @@ std::vector<trace::GraphNode> board_nodes(const graph::Graph& graph) {
   return nodes;
 }
 
-Board::Board(const std::filesystem::path& run, const graph::Graph& graph, int64_t first_step)
-    : events_(run) {
-  events_.graph(board_nodes(graph));
-  events_.restarted_at(first_step + 1);
+Board::Board(Notebook& notebook, const std::filesystem::path& run, const graph::Graph& graph,
+             int64_t first_step)
+    : notebook_(notebook), events_(std::make_shared<std::optional<trace::EventFile>>()) {
+  notebook_.write(kWhat, [events = events_, run, nodes = board_nodes(graph), first_step] {
+    events->emplace(run);
+    (*events)->graph(nodes);
+    (*events)->restarted_at(first_step + 1);
+  });
+}
+
+void Board::add(int64_t step, std::vector<trace::Scalar> scalars) {
+  notebook_.write(kWhat,
+                  [events = events_, step, scalars = std::move(scalars), time = wall_clock()] {
+                    if (*events) (*events)->scalars(step, scalars, time);
+                  });
 }
 
 void Board::step(int64_t step, double loss, double learning_rate) {
-  const trace::Scalar scalars[] = {{"step/loss", loss}, {"step/learning rate", learning_rate}};
-  events_.scalars(step, scalars);
+  add(step, {{"step/loss", loss}, {"step/learning rate", learning_rate}});
 }
 
 void Board::epoch(const run::EpochMetrics& m) {
@@ -97,7 +112,7 @@ void Board::epoch(const run::EpochMetrics& m) {
     scalars.push_back({"accuracy/test", m.test_accuracy});
     scalars.push_back({"accuracy/test top 5", m.test_top5});
   }
-  events_.scalars(m.step, scalars);
+  add(m.step, std::move(scalars));
 }
 
 }  // namespace syrtos::train

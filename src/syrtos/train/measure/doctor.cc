@@ -7,7 +7,8 @@
 
 #include "syrtos/base/format.h"
 #include "syrtos/data/open.h"
-#include "syrtos/ops/onednn/backend.h"
+#include "syrtos/ops/cpu/backend.h"
+#include "syrtos/train/measure/fastest.h"
 
 namespace syrtos::train {
 
@@ -44,7 +45,7 @@ Diagnosis examine(const CpuInfo& cpu, const std::filesystem::path& cache_home) {
   Diagnosis result;
   result.cpu = cpu;
   result.isa = best_isa();
-  result.backend = ops::onednn::make_backend()->name();
+  result.backend = ops::cpu::make_backend()->name();
   result.precision = job::choose_precision("auto", cpu);
   if (result.isa == Isa::generic || result.isa == Isa::avx2) {
     result.findings.push_back({false, fmt::format("no AVX-512 (best: {})", to_string(result.isa)),
@@ -65,6 +66,9 @@ Diagnosis examine(const CpuInfo& cpu, const std::filesystem::path& cache_home) {
     result.findings.push_back({false, "little memory: " + memory, "use small batches"});
   } else {
     result.findings.push_back({true, "memory: " + memory, ""});
+  }
+  for (const std::string& known : known_settings(cpu, cache_home)) {
+    result.findings.push_back({true, "fastest here for " + known, ""});
   }
   result.findings.push_back(look_for_data(cache_home));
   result.findings.push_back(look_at_runs());

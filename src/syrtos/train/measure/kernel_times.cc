@@ -27,8 +27,8 @@ double bytes_of(const Program& program, const Program::Item& item) {
 
 }  // namespace
 
-KernelTimes::KernelTimes(const Program& program)
-    : program_(program), spent_(program.items().size()) {}
+KernelTimes::KernelTimes(const Program& program, int64_t runs_per_step)
+    : program_(program), runs_per_step_(runs_per_step), spent_(program.items().size()) {}
 
 void KernelTimes::ran(size_t item, Clock::time_point start, Clock::time_point end) {
   Spent& spent = spent_[item];
@@ -60,16 +60,16 @@ std::vector<run::OperatorItem> KernelTimes::items() const {
   for (size_t i = 0; i < spent_.size(); ++i) {
     if (spent_[i].calls == 0) continue;
     const Program::Item& item = program_.items()[i];
-    const auto calls = static_cast<double>(spent_[i].calls);
+    const auto runs = static_cast<double>(spent_[i].calls);
     all.push_back({.layer = item.layer,
                    .operation = item.operation,
                    .kernel = std::string(item.kernel->implementation()),
                    .phase = item.phase == graph::Phase::forward ? "forward" : "backward",
-                   .calls = spent_[i].calls,
+                   .calls = std::max<int64_t>(1, spent_[i].calls / runs_per_step_),
                    .seconds = spent_[i].seconds,
                    .longest = spent_[i].longest,
-                   .flops = item.flops * calls,
-                   .bytes = bytes_of(program_, item) * calls});
+                   .flops = item.flops * runs,
+                   .bytes = bytes_of(program_, item) * runs});
   }
   return all;
 }

@@ -12,8 +12,8 @@ namespace syrtos::train {
 /// one kernel to the next: it costs a look at the clock per kernel.
 class KernelTimes final : public graph::ItemObserver {
  public:
-  /// `program` outlives it.
-  explicit KernelTimes(const graph::Program& program);
+  /// `program`, which runs so often in a step, outlives it.
+  explicit KernelTimes(const graph::Program& program, int64_t runs_per_step = 1);
 
   void ran(size_t item, Clock::time_point start, Clock::time_point end) override;
   /// Records each kernel too.
@@ -21,7 +21,7 @@ class KernelTimes final : public graph::ItemObserver {
 
   /// How often it has looked at the clock.
   int64_t looks() const;
-  /// Of each kernel that ran, in order.
+  /// Of each kernel that ran, in order; all its runs of a step are one call.
   std::vector<run::OperatorItem> items() const;
 
  private:
@@ -31,6 +31,7 @@ class KernelTimes final : public graph::ItemObserver {
     double longest = 0;
   };
   const graph::Program& program_;
+  const int64_t runs_per_step_;
   std::vector<Spent> spent_;
   trace::Track* track_ = nullptr;
   std::vector<trace::Name> names_;

@@ -3,20 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "syrtos/base/clock.h"
-#include "syrtos/base/error.h"
-#include "syrtos/base/files.h"
 #include "syrtos/base/parallel.h"
 #include "syrtos/graph/program.h"
+#include "syrtos/ops/cpu/backend.h"
 #include "syrtos/ops/matmul.h"
-#include "syrtos/ops/onednn/backend.h"
 #include "syrtos/tensor/buffer.h"
+#include "syrtos/train/measure/kept.h"
 
 namespace syrtos::train {
 
@@ -46,7 +44,7 @@ double measure_gflops(DType type) {
   const graph::ValueId inputs[] = {graph.add_input("a", {type, {kSide, kSide}}),
                                    graph.add_input("b", {type, {kSide, kSide}})};
   graph.set_output("product", graph.add(std::make_shared<ops::MatMul>(), inputs)[0]);
-  const auto backend = ops::onednn::make_backend();
+  const auto backend = ops::cpu::make_backend();
   const auto program = graph::compile(graph, *backend, std::make_shared<graph::Parameters>());
   const ops::Step step;
   const double seconds = fastest([&] { program->run(step); });
@@ -71,17 +69,6 @@ std::string key_of(const CpuInfo& cpu) {
   return fmt::format("{}, {} threads", cpu.model, thread_count());
 }
 
-json read_known(const fs::path& file) {
-  std::ifstream in(file);
-  json known = json::parse(in, nullptr, false);
-  return known.is_object() ? known : json::object();
-}
-
-double number_in(const json& entry, const char* key) {
-  if (!entry.is_object() || !entry.contains(key) || !entry[key].is_number()) return 0;
-  return entry[key].get<double>();
-}
-
 }  // namespace
 
 Machine measure_machine() {
@@ -92,25 +79,18 @@ Machine measure_machine() {
 
 Machine machine_of(const CpuInfo& cpu, const fs::path& cache_home) {
   const fs::path file = cache_home / "syrtos" / "machine.json";
-  json known = cache_home.empty() ? json::object() : read_known(file);
+  json known = cache_home.empty() ? json::object() : read_kept(file);
   const std::string key = key_of(cpu);
   const Machine before{.f32_gflops = number_in(known[key], "f32_gflops"),
                        .bf16_gflops = number_in(known[key], "bf16_gflops"),
                        .memory_gb_s = number_in(known[key], "memory_gb_s")};
   if (before.f32_gflops > 0 && before.bf16_gflops > 0 && before.memory_gb_s > 0) return before;
+  const bool is_busy = others_are_running();
   const Machine machine = measure_machine();
   known[key] = {{"f32_gflops", machine.f32_gflops},
                 {"bf16_gflops", machine.bf16_gflops},
                 {"memory_gb_s", machine.memory_gb_s}};
-  if (cache_home.empty()) return machine;
-  try {
-    fs::create_directories(file.parent_path());
-    AtomicFile out(file);
-    out.write(known.dump(2) + "\n");
-    out.commit();
-  } catch (const std::exception&) {
-    return machine;  // it is measured again next time
-  }
+  if (!cache_home.empty() && !is_busy) keep(file, known);
   return machine;
 }
 

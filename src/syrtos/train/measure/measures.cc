@@ -20,11 +20,12 @@ std::string layer_of(const std::string& parameter) {
 
 Measures::Measures(TeamWork& team, const CompiledNetwork& network, const Job& job,
                    const TrainerOptions& options, double made_at, Earlier earlier,
-                   int64_t steps_done)
+                   Notebook* notebook, int64_t steps_done)
     : team_(team),
       network_(network),
       job_(job),
       options_(options),
+      notebook_(notebook),
       own_(team.world(), team.clocks(), job.sample_seconds, job.threads),
       earlier_(std::move(earlier)),
       first_step_(steps_done + 1),
@@ -90,10 +91,18 @@ void Measures::write(const run::Directory& directory, const std::vector<std::str
     (serves ? servers_ : ranks_).push_back(std::move(told.traffic));
   }
   write_parts(directory, steps_done);
-  run::write(directory, continued(earlier_.divisions, divisions, *later_));
-  if (!hosts_.empty()) run::write(directory, hosts_);
-  write_exchange(directory);
-  if (!team_.replica().replays()) write_operators(directory);
+  const auto write_now = [&](run::File file, const std::function<void()>& work) {
+    notebook_->write_here(run::name_of(file), work);
+  };
+  write_now(run::File::steps,
+            [&] { run::write(directory, continued(earlier_.divisions, divisions, *later_)); });
+  write_now(run::File::hosts, [&] {
+    if (!hosts_.empty()) run::write(directory, hosts_);
+  });
+  write_now(run::File::exchange, [&] { run::write(directory, exchange()); });
+  write_now(run::File::operators, [&] {
+    if (!team_.replica().replays()) run::write(directory, operators());
+  });
 }
 
 void Measures::look_for_lost(const run::Directory& directory, int64_t steps_done) {
@@ -103,6 +112,7 @@ void Measures::look_for_lost(const run::Directory& directory, int64_t steps_done
     if (!world.is_lost(worker) || is_lost_[static_cast<size_t>(worker)]) continue;
     is_lost_[static_cast<size_t>(worker)] = true;
     lost_.push_back({worker, world.host(worker), steps_done});
+    untold_.push_back(worker);
   }
   if (lost_.size() > before) write_parts(directory, last_step_);
 }
@@ -118,12 +128,14 @@ void Measures::write_parts(const run::Directory& directory, int64_t steps_done) 
                      .sync = to_string(job_.strategy.sync),
                      .wire = to_string(job_.strategy.wire),
                      .update = to_string(job_.strategy.update),
+                     .split = to_string(job_.strategy.split),
                      .begun = begun_at_,
                      .ended = wall_clock(),
                      .time = time(),
                      .lost = lost_});
   }
-  run::write(directory, parts);
+  notebook_->write(run::name_of(run::File::parts),
+                   [directory, parts = std::move(parts)] { run::write(directory, parts); });
 }
 
 /// The stretches follow each other without gaps.
@@ -141,7 +153,7 @@ run::PartTime Measures::time() const {
   return time;
 }
 
-void Measures::write_operators(const run::Directory& directory) const {
+run::OperatorProfile Measures::operators() const {
   const bool bf16 = job_.precision.dtype == DType::bf16;
   run::OperatorProfile profile{.network = job_.network.name(),
                                .precision = bf16 ? "bf16" : "f32",
@@ -155,7 +167,7 @@ void Measures::write_operators(const run::Directory& directory) const {
     profile.memory_gb_s = options_.machine->memory_gb_s;
   }
   if (earlier_.operators) add_operators(profile, *earlier_.operators);
-  run::write(directory, profile);
+  return profile;
 }
 
 std::vector<run::BucketTimes> Measures::buckets() const {
@@ -165,6 +177,7 @@ std::vector<run::BucketTimes> Measures::buckets() const {
   const auto& slots = network_.parameters().slots();
   for (size_t i = 0; i < layout.buckets.size(); ++i) {
     const strategy::Bucket& bucket = layout.buckets[i];
+    if (bucket.divided) continue;  // nothing of it crosses
     strategy::Meter::Bucket sums;
     if (i < times.size()) sums = times[i];
     const auto n = static_cast<double>(std::max<int64_t>(1, sums.times));
@@ -182,6 +195,11 @@ std::vector<run::BucketTimes> Measures::buckets() const {
 }
 
 void Measures::write_exchange(const run::Directory& directory) const {
+  notebook_->write(run::name_of(run::File::exchange),
+                   [directory, profile = exchange()] { run::write(directory, profile); });
+}
+
+run::ExchangeProfile Measures::exchange() const {
   run::ExchangeProfile profile{.workers = job_.workers,
                                .exchange = to_string(job_.strategy.exchange),
                                .sync = to_string(job_.strategy.sync),
@@ -202,7 +220,7 @@ void Measures::write_exchange(const run::Directory& directory) const {
   }
   if (seconds > 0) profile.measuring_share = measuring / seconds;
   if (earlier_.exchange) add_exchange(profile, *earlier_.exchange);
-  run::write(directory, profile);
+  return profile;
 }
 
 }  // namespace syrtos::train

@@ -11,6 +11,7 @@
 #include "syrtos/trace/division_log.h"
 #include "syrtos/train/measure/earlier.h"
 #include "syrtos/train/measure/measuring_cost.h"
+#include "syrtos/train/measure/notebook.h"
 #include "syrtos/train/measure/own_measures.h"
 #include "syrtos/train/network/compiled_network.h"
 #include "syrtos/train/team/team_work.h"
@@ -29,17 +30,22 @@ class Measures {
   /// All outlive it. The curves begin, if this is the first worker of its host. The trainer was
   /// made at `made_at`, seconds since 1970.
   Measures(TeamWork& team, const CompiledNetwork& network, const Job& job,
-           const TrainerOptions& options, double made_at, Earlier earlier, int64_t steps_done);
+           const TrainerOptions& options, double made_at, Earlier earlier, Notebook* notebook,
+           int64_t steps_done);
 
   /// What this worker brings; `events` of a trace were recorded so far.
   std::string own_text(const trace::DivisionLog& log, int64_t events);
   OwnMeasures& own() { return own_; }
   /// Worker 0, after so many steps: texts of all, servers too, empty for those that are lost.
+  /// Blocks as long as the disk does; the others are left to the notebook.
   void write(const run::Directory& directory, const std::vector<std::string>& texts,
              int64_t steps_done);
   void write_exchange(const run::Directory& directory) const;
   /// Worker 0, where workers can be spared: writes down at once whom the run goes on without.
   void look_for_lost(const run::Directory& directory, int64_t steps_done);
+
+  /// Worker 0: those of them that were not taken yet.
+  std::vector<int> take_lost() { return std::exchange(untold_, {}); }
 
   /// Worker 0: whether it is worth while to gather and write again, which took `spent` so far.
   bool due() const;
@@ -60,12 +66,14 @@ class Measures {
   run::PartTime time() const;
   double measuring_s(int64_t events) const;
   std::vector<run::BucketTimes> buckets() const;
-  void write_operators(const run::Directory& directory) const;
+  run::ExchangeProfile exchange() const;
+  run::OperatorProfile operators() const;
 
   TeamWork& team_;
   const CompiledNetwork& network_;
   const Job& job_;
   const TrainerOptions& options_;
+  Notebook* const notebook_;  // worker 0's
   const Clock::time_point begun_ = Clock::now();
   double spent_s_ = 0;
   const MeasuringCost cost_ = MeasuringCost::measure();
@@ -76,6 +84,7 @@ class Measures {
   const int64_t first_step_;
   int64_t last_step_;  // that was written down
   std::vector<run::LostWorker> lost_;
+  std::vector<int> untold_;          // of them
   std::vector<bool> is_lost_;        // workers
   const double made_at_, begun_at_;  // seconds since 1970
   std::optional<double> trained_s_;  // once the last step is over

@@ -4,16 +4,17 @@ namespace syrtos::train {
 
 Measuring::Measuring(TeamWork& team, WorkerMeetings& meetings, const Job& job,
                      const TrainerOptions& options, double made_at, const CompiledNetwork& network,
-                     Earlier earlier, const run::Directory* directory, RunTrace* trace,
-                     int64_t steps_done)
+                     Earlier earlier, Notebook* notebook, const run::Directory* directory,
+                     RunTrace* trace, int64_t steps_done)
     : team_(team),
       meetings_(meetings),
       tolerates_losses_(job.strategy.tolerates_losses()),
+      notebook_(notebook),
       directory_(directory),
       trace_(trace),
       accounting_(team.meter(), team.world(), steps_done),
-      measures_(team, network, job, options, made_at, std::move(earlier), steps_done),
-      news_(team, measures_, accounting_, directory) {
+      measures_(team, network, job, options, made_at, std::move(earlier), notebook, steps_done),
+      news_(team, measures_, accounting_, notebook, directory) {
   if (trace_ != nullptr) trace_->connect(team_.meter(), team_.replica().profile());
 }
 
@@ -48,8 +49,10 @@ Task<> Measuring::gather_trace() {
   if (directory_ == nullptr) co_return;
   const auto servers = co_await team_.hear_servers(strategy::Command::tell_trace);
   texts.insert(texts.end(), servers.begin(), servers.end());
-  co_await team_.world().compute(
-      0, [&] { RunTrace::write(directory_->file(run::File::trace), texts); });
+  co_await team_.world().compute(0, [&] {
+    notebook_->write_here(run::name_of(run::File::trace),
+                          [&] { RunTrace::write(directory_->to_write(run::File::trace), texts); });
+  });
 }
 
 Task<> Measuring::end(int64_t steps_done) {

@@ -14,10 +14,11 @@ namespace syrtos::train {
 /// 0 makes of what all measured, news for whoever watches, and the trace.
 class Measuring {
  public:
-  /// All outlive it. `directory`: worker 0's, elsewhere nullptr; `trace`: nullptr without one. The
-  /// step after `steps_done` begins, with a trainer that was made at `made_at` (measures.h).
+  /// All outlive it. `notebook`, `directory`: worker 0's, elsewhere nullptr; `trace`: nullptr
+  /// without one. The step after `steps_done` begins, with a trainer that was made at `made_at`
+  /// (measures.h).
   Measuring(TeamWork& team, WorkerMeetings& meetings, const Job& job, const TrainerOptions& options,
-            double made_at, const CompiledNetwork& network, Earlier earlier,
+            double made_at, const CompiledNetwork& network, Earlier earlier, Notebook* notebook,
             const run::Directory* directory, RunTrace* trace, int64_t steps_done);
 
   /// The step with this number begins; so many batches are ready.
@@ -30,6 +31,8 @@ class Measuring {
   void tell_news() { news_.step(); }
   /// Worker 0, where workers can be spared: notes whom the run goes on without.
   void look_for_lost(int64_t steps_done);
+  /// Those that were found since the last time.
+  std::vector<int> take_lost() { return measures_.take_lost(); }
 
   /// Where the time of the epoch's steps went; the next epoch's begins.
   trace::StepDivision take_epoch() { return accounting_.take_epoch(); }
@@ -48,6 +51,7 @@ class Measuring {
   TeamWork& team_;
   WorkerMeetings& meetings_;
   const bool tolerates_losses_;
+  Notebook* const notebook_;
   const run::Directory* const directory_;
   RunTrace* const trace_;
   int64_t steps_done_ = 0;  // in the end

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/strategy/text.h"
 
@@ -17,6 +18,7 @@ namespace {
 constexpr double kEvery = 1;            // seconds
 constexpr double kShareOfTime = 0.002;  // that writing may take
 constexpr size_t kMostRecords = 240;    // of a worker
+constexpr int kLive = 0;                // kind of what the notebook replaces
 
 /// Takes two items, as texts do.
 world::Tag tag_of(uint32_t round) { return {world::Purpose::news, 0, round}; }
@@ -50,9 +52,13 @@ void halve(std::vector<DivisionRecord>& records) {
 
 }  // namespace
 
-News::News(TeamWork& team, Measures& measures, Accounting& accounting,
+News::News(TeamWork& team, Measures& measures, Accounting& accounting, Notebook* notebook,
            const run::Directory* directory)
-    : team_(team), measures_(measures), accounting_(accounting), directory_(directory) {
+    : team_(team),
+      measures_(measures),
+      accounting_(accounting),
+      notebook_(notebook),
+      directory_(directory) {
   if (directory_ == nullptr) return;
   forget();  // what a run that was killed left
   for (Rank worker = 0; worker < team.workers(); ++worker) tellers_.push_back({worker, {}, {}});
@@ -80,7 +86,7 @@ void News::step() {
   add(news);
   add_received();
   write();
-  const double spent = team_.world().now() - now;
+  const double spent = team_.world().now() - now + *writing_;
   measures_.spent(spent);
   again_ = std::max(kEvery, spent / kShareOfTime);
 }
@@ -144,8 +150,14 @@ void News::add(const json& text) {
 }
 
 void News::write() {
-  run::replace(*directory_, tellers_);
-  if (!measures_.hosts().empty()) run::replace(*directory_, measures_.hosts());
+  notebook_->replace(
+      kLive, run::name_of(run::File::live),
+      [directory = *directory_, tellers = tellers_, hosts = measures_.hosts(), writing = writing_] {
+        const auto begun = Clock::now();
+        run::replace(directory, tellers);
+        if (!hosts.empty()) run::replace(directory, hosts);
+        *writing = seconds_since(begun);
+      });
 }
 
 Task<> News::end() {
@@ -159,6 +171,9 @@ Task<> News::end() {
   add_received();
 }
 
-void News::forget() { run::forget_live(*directory_); }
+void News::forget() {
+  notebook_->replace(kLive, run::name_of(run::File::live),
+                     [directory = *directory_] { run::forget_live(directory); });
+}
 
 }  // namespace syrtos::train

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -8,6 +10,7 @@
 #include "syrtos/run/live.h"
 #include "syrtos/train/measure/accounting.h"
 #include "syrtos/train/measure/measures.h"
+#include "syrtos/train/measure/notebook.h"
 #include "syrtos/train/team/team_work.h"
 #include "syrtos/world/started.h"
 
@@ -20,8 +23,9 @@ namespace syrtos::train {
 /// table of all steps is complete; and run/hosts.h.
 class News {
  public:
-  /// All outlive it. `directory`: worker 0's.
-  News(TeamWork& team, Measures& measures, Accounting& accounting, const run::Directory* directory);
+  /// All outlive it. `notebook` and `directory`: worker 0's.
+  News(TeamWork& team, Measures& measures, Accounting& accounting, Notebook* notebook,
+       const run::Directory* directory);
 
   /// A step is over, and nothing is computed. Quick but for once in a second.
   void step();
@@ -42,6 +46,7 @@ class News {
   TeamWork& team_;
   Measures& measures_;
   Accounting& accounting_;
+  Notebook* notebook_;
   const run::Directory* directory_;
   double last_ = 0;   // when it told or wrote
   double again_ = 0;  // seconds until the next time
@@ -52,6 +57,8 @@ class News {
   std::vector<world::Started> listening_;
   std::vector<std::string> received_;  // since the last step: files may be written meanwhile
   std::vector<run::LiveRank> tellers_;
+  std::shared_ptr<std::atomic<double>> writing_ =
+      std::make_shared<std::atomic<double>>(0);  // seconds that it took the last time
 };
 
 }  // namespace syrtos::train

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "syrtos/base/error.h"
+#include "syrtos/trace/causality.h"
 #include "syrtos/trace/trace_bytes.h"
 
 namespace syrtos::train {
@@ -73,6 +74,7 @@ void RunTrace::write(const std::filesystem::path& file, const std::vector<std::s
     if (texts[rank].empty()) continue;
     ranks.push_back(trace::events_from_bytes(texts[rank], fmt::format("rank {}", rank)));
   }
+  trace::order_messages(ranks);
   trace::write_trace(file, ranks);
 }
 

@@ -6,7 +6,7 @@
 #include "syrtos/base/format.h"
 #include "syrtos/base/memory.h"
 #include "syrtos/graph/passes.h"
-#include "syrtos/ops/onednn/backend.h"
+#include "syrtos/ops/cpu/backend.h"
 
 namespace syrtos::train {
 
@@ -40,11 +40,16 @@ NetworkProgram::NetworkProgram(const graph::Graph& graph, ops::Backend& backend,
   own_images_ = images.data;
 }
 
-void NetworkProgram::use(const data::Batch& batch) {
-  SYRTOS_CHECK(batch.slice.count <= batch_, "{} samples for {}", batch.slice.count, batch_);
-  program_->move_input("images", batch.images);
-  std::copy(batch.labels.begin(), batch.labels.end(),
-            static_cast<int32_t*>(program_->input("labels").data));
+void NetworkProgram::use(const data::Batch& batch) { use(batch, 0, batch.slice.count); }
+
+void NetworkProgram::use(const data::Batch& batch, int64_t first, int64_t count) {
+  SYRTOS_CHECK(count <= batch_, "{} samples for {}", count, batch_);
+  const graph::Program::Placed& images = program_->input("images");
+  const size_t sample = static_cast<size_t>(images.type.bytes() / batch_);
+  program_->move_input("images",
+                       static_cast<std::byte*>(batch.images) + static_cast<size_t>(first) * sample);
+  const auto labels = batch.labels.subspan(static_cast<size_t>(first), static_cast<size_t>(count));
+  std::copy(labels.begin(), labels.end(), static_cast<int32_t*>(program_->input("labels").data));
 }
 
 void* NetworkProgram::use_own_images() {
@@ -58,34 +63,65 @@ std::span<const float> NetworkProgram::logits() const {
 
 CompiledNetwork::CompiledNetwork(nn::Network network, nn::ModelOptions options, Use use,
                                  int64_t short_batch, const graph::Parameters* shared,
-                                 std::shared_ptr<ops::Backend> backend)
+                                 std::shared_ptr<ops::Backend> backend, int64_t layouts_of,
+                                 NetworkDivision division)
     : network_(std::move(network)),
       options_(options),
-      backend_(backend ? std::move(backend) : ops::onednn::make_backend()),
-      parameters_(std::make_shared<graph::Parameters>()) {
+      backend_(backend ? std::move(backend) : ops::cpu::make_backend()),
+      parameters_(std::make_shared<graph::Parameters>()),
+      division_(std::move(division)) {
   if (shared != nullptr) parameters_->share_weights(*shared);
   options.training = use != Use::evaluation;
   model_ = network_.build(options);
-  if (use != Use::evaluation) compile_training(options.batch);
-  if (short_batch > 0) compile_training(short_batch);
+  if (layouts_of > 0 && (layouts_of != options.batch || !division_.layers.empty())) {
+    // Undivided: so all workers find the same, whatever their parts are.
+    compiled(training_graph(layouts_of, {}), *backend_, parameters_);
+  }
+  if (use != Use::evaluation) {
+    whole_batch_ = &training(options.batch, division_.batch_of_all);
+  }
+  if (short_batch > 0 && division_.layers.empty()) training(short_batch, short_batch);
   if (use != Use::training) {
     options.training = false;
-    evaluation_ = compiled(network_.build(options).graph, *backend_, parameters_);
+    nn::Model model = network_.build(options);
+    graph::recognise(model.graph);
+    evaluation_ = compiled(std::move(model.graph), *backend_, parameters_);
   }
 }
 
-void CompiledNetwork::compile_training(int64_t samples) {
+CompiledNetwork::Size CompiledNetwork::size_of(int64_t samples, int64_t of_all) const {
+  return {samples, division_.layers.empty() ? 0 : of_all};
+}
+
+graph::Graph CompiledNetwork::training_graph(int64_t samples,
+                                             const graph::ColumnSplit& split) const {
   nn::ModelOptions options = options_;
   options.training = true;
   options.batch = samples;
   nn::Model model = network_.build(options);
+  graph::recognise(model.graph);
+  graph::split_columns(model.graph, split);
   graph::add_gradients(model.graph, model.loss);
-  training_.emplace(samples, compiled(std::move(model.graph), *backend_, parameters_));
+  return std::move(model.graph);
 }
 
-NetworkProgram& CompiledNetwork::training(int64_t samples) {
-  if (!training_.contains(samples)) compile_training(samples);
-  return training_.at(samples);
+void CompiledNetwork::compile_training(const Size& size) {
+  graph::ColumnSplit split{division_.layers, division_.worker, {}};
+  if (!split.layers.empty()) {
+    const int64_t of_all = size.second;
+    for (int worker = 0; worker < division_.workers; ++worker) {
+      const data::Shard shard{worker, division_.workers};
+      split.rows.push_back(
+          data::slice_of(of_all, 0, of_all, shard, data::Remainder::short_batch).count);
+    }
+  }
+  training_.emplace(size, compiled(training_graph(size.first, split), *backend_, parameters_));
+}
+
+NetworkProgram& CompiledNetwork::training(int64_t samples, int64_t of_all) {
+  const Size size = size_of(samples, of_all);
+  if (!training_.contains(size)) compile_training(size);
+  return training_.at(size);
 }
 
 void CompiledNetwork::initialize(uint64_t seed, const nn::PatchCovariance* patches) {
@@ -100,7 +136,14 @@ int64_t CompiledNetwork::bytes() const {
   return static_cast<int64_t>(total);
 }
 
-void require_memory(int64_t bytes, std::string_view what) {
+void require_memory(int64_t bytes, std::string_view what, int processes) {
+  if (processes > 1 && bytes > memory_limit() / processes) {
+    fail_request(
+        "not enough memory for {}: {} ranks of this machine need {} each, it has {} for all of "
+        "them; use fewer ranks on it, a smaller --batch, a smaller network or --precision bf16",
+        what, processes, format_bytes(static_cast<double>(bytes)),
+        format_bytes(static_cast<double>(memory_limit())));
+  }
   const int64_t free = free_memory();
   if (bytes <= free) return;
   fail_request(

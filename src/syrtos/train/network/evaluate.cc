@@ -52,9 +52,17 @@ namespace {
 /// Adds up what is asked of test samples.
 class Score {
  public:
+  /// Counts what is taken for what, of so many classes; 0: does not.
+  explicit Score(size_t confused_classes)
+      : confused_classes_(confused_classes), confusion_(confused_classes * confused_classes) {}
+
   void add(std::span<const float> logits, int32_t label) {
+    const int64_t taken_for = argmax(logits);
     loss_ += cross_entropy(logits, label);
-    correct_ += argmax(logits) == label ? 1 : 0;
+    correct_ += taken_for == label ? 1 : 0;
+    if (confused_classes_ > 0) {
+      ++confusion_[static_cast<size_t>(label) * confused_classes_ + static_cast<size_t>(taken_for)];
+    }
     top5_ += among_top(logits, label, 5) ? 1 : 0;
     ++samples_;
   }
@@ -63,10 +71,13 @@ class Score {
     return {.loss = loss_ / samples,
             .accuracy = static_cast<double>(correct_) / samples,
             .top5 = static_cast<double>(top5_) / samples,
-            .samples = samples_};
+            .samples = samples_,
+            .confusion = confusion_};
   }
 
  private:
+  size_t confused_classes_;
+  std::vector<int64_t> confusion_;
   double loss_ = 0;
   int64_t correct_ = 0;
   int64_t top5_ = 0;
@@ -111,11 +122,27 @@ void add_own_rows(const TestData& test, std::span<const float> sums, size_t clas
 
 }  // namespace
 
+std::vector<float> logits_of(NetworkProgram& network, const TestData& test,
+                             const std::function<bool()>& should_stop) {
+  const auto classes = static_cast<size_t>(network.classes());
+  std::vector<float> sums(static_cast<size_t>(test.data.size()) * classes);
+  const bool complete =
+      std::all_of(test.views.begin(), test.views.end(), [&](const job::View& view) {
+        const auto add = [&](int64_t first, std::span<const float> logits) {
+          float* to = sums.data() + static_cast<size_t>(first) * classes;
+          for (size_t i = 0; i < logits.size(); ++i) to[i] += view.weight * logits[i];
+        };
+        return run_over(network, test, view, should_stop, add);
+      });
+  if (!complete) sums.clear();
+  return sums;
+}
+
 Evaluation evaluate(NetworkProgram& network, const TestData& test,
                     const std::function<bool()>& should_stop) {
   const auto start = Clock::now();
   const auto classes = static_cast<size_t>(network.classes());
-  Score score;
+  Score score(test.confusion ? classes : 0);
   const auto add_rows = [&](int64_t first, std::span<const float> logits) {
     for (size_t n = 0; n < logits.size() / classes; ++n) {
       score.add(logits.subspan(n * classes, classes),
@@ -125,16 +152,8 @@ Evaluation evaluate(NetworkProgram& network, const TestData& test,
   if (test.views.size() == 1) {
     run_over(network, test, test.views[0], should_stop, add_rows);
   } else {
-    std::vector<float> sums(static_cast<size_t>(test.data.size()) * classes);
-    const bool complete =
-        std::all_of(test.views.begin(), test.views.end(), [&](const job::View& view) {
-          const auto add = [&](int64_t first, std::span<const float> logits) {
-            float* to = sums.data() + static_cast<size_t>(first) * classes;
-            for (size_t i = 0; i < logits.size(); ++i) to[i] += view.weight * logits[i];
-          };
-          return run_over(network, test, view, should_stop, add);
-        });
-    if (complete) add_own_rows(test, sums, classes, network.batch(), add_rows);
+    const std::vector<float> sums = logits_of(network, test, should_stop);
+    if (!sums.empty()) add_own_rows(test, sums, classes, network.batch(), add_rows);
   }
   Evaluation result = score.result();
   result.seconds = seconds_since(start);

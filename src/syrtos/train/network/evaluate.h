@@ -17,6 +17,8 @@ struct Evaluation {
   double top5 = 0;  ///< share of samples whose class is among the five most probable
   int64_t samples = 0;
   double seconds = 0;
+  /// [class, taken for]: how often; empty unless it was asked for.
+  std::vector<int64_t> confusion = {};
 };
 
 /// What is measured on, and how.
@@ -26,12 +28,17 @@ struct TestData {
   std::vector<job::View> views;
   int prefetch = 4;
   data::Shard shard = {};  ///< which part of the data is measured here
+  bool confusion = false;  ///< whether to count what is taken for what
 };
 
 /// Runs the program over the data (its shard), once for each view, and averages the logits.
 /// `should_stop` is asked between batches and ends it early.
 Evaluation evaluate(NetworkProgram& network, const TestData& test,
                     const std::function<bool()>& should_stop = {});
+
+/// The logits of all samples, row by row, averaged over the views; empty when it was stopped.
+std::vector<float> logits_of(NetworkProgram& network, const TestData& test,
+                             const std::function<bool()>& should_stop = {});
 
 /// Index of the largest; the first of equals.
 int64_t argmax(std::span<const float> values);

@@ -2,24 +2,97 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "syrtos/base/error.h"
+#include "syrtos/base/format.h"
 #include "syrtos/data/patches.h"
+#include "syrtos/graph/passes.h"
+#include "syrtos/strategy/columns.h"
+#include "syrtos/train/network/starting_weights.h"
 
 namespace syrtos::train {
 
 namespace {
 
+int64_t largest_micro_batch(const Job& job) {
+  int64_t largest = 0;
+  for (int worker = 0; worker < job.workers; ++worker) {
+    largest = std::max(largest, job.micro_batch(worker));
+  }
+  return largest;
+}
+
+/// The large dense layers, whose columns the workers divide between them: the same on each.
+NetworkDivision division_of(const Job& job, int worker, const nn::ModelOptions& options) {
+  NetworkDivision division;
+  if (!job.strategy.splits_columns() || job.workers == 1) return division;
+  division.worker = worker;
+  division.workers = job.workers;
+  division.batch_of_all = job.step_samples() / job.accumulate;
+  nn::Model model = job.network.build(options);
+  graph::recognise(model.graph);
+  double most = 0;
+  for (const graph::DenseLayer& layer : graph::dense_layers(model.graph)) {
+    const strategy::DenseShape shape{static_cast<size_t>(layer.inputs),
+                                     static_cast<size_t>(layer.outputs), size_of(layer.dtype)};
+    const auto samples = static_cast<size_t>(division.batch_of_all);
+    most = std::max(most, strategy::bytes_by_all_reduce(shape, job.workers) /
+                              strategy::bytes_by_columns(shape, samples, job.workers));
+    if (!strategy::worth_columns(shape, samples, job.workers)) continue;
+    const std::vector<size_t> shares = strategy::column_shares(shape.outputs, job.workers);
+    division.layers.push_back({layer.weight, {shares.begin(), shares.end()}, layer.bias});
+  }
+  if (division.layers.empty()) {
+    fail_request(
+        "--split columns: {} has no dense layer whose gradients are worth dividing: {}; leave it "
+        "out",
+        job.network.name(),
+        most > 0 ? fmt::format("they are {:.2g} times the activations that would cross for {} "
+                               "workers with {} samples, and 2 is the least",
+                               most, job.workers, division.batch_of_all)
+                 : "it has none");
+  }
+  return division;
+}
+
 CompiledNetwork make_network(const Job& job, int worker, const TrainerOptions& options,
                              const graph::Parameters* shared) {
-  // With fewer samples than workers a share can be empty; the program still has a size.
-  const int64_t share = std::max<int64_t>(1, job.share(worker));
-  return {
-      job.network, job.model_options(share), CompiledNetwork::Use::both, job.short_share(worker),
-      shared,      options.backend};
+  const int64_t micro = job.micro_batch(worker);
+  nn::ModelOptions model = job.model_options(micro);
+  model.frozen = frozen_names(job.freeze, job.network, model);
+  const int64_t last = job.short_share(worker);
+  return {job.network,
+          model,
+          CompiledNetwork::Use::both,
+          job.accumulate > 1 ? last % micro : last,
+          shared,
+          options.backend,
+          largest_micro_batch(job),
+          division_of(job, worker, model)};
 }
 
 std::shared_ptr<optim::Optimizer> make_optimizer(const Job& job, const CompiledNetwork& network) {
   return std::make_shared<optim::Optimizer>(job.optimizer, network.parameters().weights().size());
+}
+
+/// What stays as it is, for people; empty: nothing.
+std::string frozen_text(const graph::Parameters& parameters) {
+  int64_t frozen = 0;
+  std::vector<std::string> trained;
+  for (const graph::ParameterSlot& slot : parameters.slots()) {
+    if (slot.rate == 0) {
+      frozen += slot.type.shape.elements();
+    } else {
+      trained.push_back(slot.name);
+    }
+  }
+  if (frozen == 0) return {};
+  constexpr size_t kNamed = 4;
+  return fmt::format("frozen: {} of {} parameters; trained: {}", format_count(frozen),
+                     format_count(parameters.count()),
+                     trained.size() <= kNamed ? fmt::format("{}", fmt::join(trained, ", "))
+                                              : fmt::format("{} tensors", trained.size()));
 }
 
 }  // namespace
@@ -33,6 +106,12 @@ Learner::Learner(const Job& job, int worker, const TrainerOptions& options, cons
         "--augment: {} starts from patches of the training images as they are, which "
         "resized-crop changes: use crop instead",
         job.network.name());
+  }
+  if (const std::string frozen = frozen_text(network_.parameters()); !frozen.empty()) {
+    weights_.push_back(frozen);
+  }
+  if (job.accumulate > 1) {
+    accumulated_ = Buffer(network_.parameters().gradients().size_bytes(), "the sums of gradients");
   }
   if (job.lookahead > 0) {
     lookahead_.emplace(optim::Lookahead::Options{.every = job.lookahead},
@@ -50,6 +129,10 @@ void Learner::initialize(const Job& job) {
   } else {
     network_.initialize(job.seed);
   }
+  if (!job.weights.empty()) {
+    const std::set<std::string> head = head_of(job.network, job.model_options(2));
+    weights_.insert(weights_.begin(), take_weights(job.weights, head, network_.parameters()));
+  }
   if (lookahead_) lookahead_->start(network_.parameters().weights());
 }
 
@@ -61,7 +144,7 @@ std::vector<KeptArena> Learner::kept() const {
 }
 
 int64_t Learner::bytes() const {
-  int64_t bytes = network_.bytes();
+  int64_t bytes = network_.bytes() + static_cast<int64_t>(accumulated_.size());
   for (const KeptArena& arena : kept()) bytes += static_cast<int64_t>(arena.values.size_bytes());
   return bytes;
 }

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "syrtos/job/job.h"
@@ -22,14 +23,18 @@ class Learner {
   /// weights and optimiser it uses too. Throws RequestError.
   Learner(const Job& job, int worker, const TrainerOptions& options, const Learner* sharing);
 
-  /// The starting weights.
+  /// The starting weights. Throws RequestError when those of a file cannot be had.
   void initialize(const Job& job);
+  /// What the weights start from and which of them stay, a line each, for people.
+  const std::vector<std::string>& about_weights() const { return weights_; }
 
   CompiledNetwork& network() { return network_; }
   const CompiledNetwork& network() const { return network_; }
   optim::Optimizer& optimizer() { return *optimizer_; }
   /// What is kept with the weights, one value for each.
   std::vector<KeptArena> kept() const;
+  /// With --accumulate: memory for the gradients of the micro-batches so far; else empty.
+  std::span<float> accumulated() { return {accumulated_.as<float>(), accumulated_.size() / 4}; }
   /// Memory of arenas, parameters and the optimiser.
   int64_t bytes() const;
 
@@ -40,7 +45,9 @@ class Learner {
  private:
   CompiledNetwork network_;
   std::shared_ptr<optim::Optimizer> optimizer_;
+  Buffer accumulated_;
   std::optional<optim::Lookahead> lookahead_;
+  std::vector<std::string> weights_;
 };
 
 }  // namespace syrtos::train

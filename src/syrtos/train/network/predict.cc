@@ -1,5 +1,6 @@
 #include "syrtos/train/network/predict.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "syrtos/base/error.h"
@@ -49,21 +50,51 @@ const data::Dataset& Predictor::test_data() {
   test_ =
       data::fit(data::open(description_.data, cache_home_, {description_.label_column}).test,
                 {.height = options.height, .width = options.width, .cache = data::CacheMode::none});
-  const data::DatasetInfo& info = test_->info();
-  if (!(info.shape() == image) || static_cast<int64_t>(info.classes.size()) > options.classes) {
-    fail_request("{} was trained on images of {} in {} classes, {} has {} in {}",
-                 checkpoint_.string(), to_string(image), options.classes, description_.data,
-                 to_string(info.shape()), info.classes.size());
-  }
+  require_fit(*test_);
   return *test_;
 }
 
-Evaluation Predictor::evaluate_test(const std::function<bool()>& should_stop) {
+void Predictor::require_fit(const data::Dataset& data) const {
+  const nn::ModelOptions& options = description_.options;
+  const Shape image = {options.channels, options.height, options.width};
+  const data::DatasetInfo& info = data.info();
+  if (info.shape() == image && static_cast<int64_t>(info.classes.size()) <= options.classes) return;
+  fail_request("{} was trained on images of {} in {} classes, {} has {} in {}",
+               checkpoint_.string(), to_string(image), options.classes, info.name,
+               to_string(info.shape()), info.classes.size());
+}
+
+Evaluation Predictor::evaluate_test(const std::function<bool()>& should_stop, bool confusion) {
+  return evaluate(test_data(), should_stop, confusion);
+}
+
+Evaluation Predictor::evaluate(const data::Dataset& data, const std::function<bool()>& should_stop,
+                               bool confusion) {
+  require_fit(data);
   const ThreadScope threads(threads_);
-  const data::Dataset& data = test_data();
   const data::Transform transform(data.info(), data.info().shape(), description_.normalization, {},
                                   precision_.dtype);
-  return evaluate(network_->evaluation(), {data, transform, views_}, should_stop);
+  const TestData test{
+      .data = data, .transform = transform, .views = views_, .confusion = confusion};
+  return train::evaluate(network_->evaluation(), test, should_stop);
+}
+
+std::vector<float> Predictor::predict(const data::Dataset& data,
+                                      const std::function<bool()>& should_stop) {
+  require_fit(data);
+  const ThreadScope threads(threads_);
+  const data::Transform transform(data.info(), data.info().shape(), description_.normalization, {},
+                                  precision_.dtype);
+  NetworkProgram& program = network_->evaluation();
+  std::vector<float> values =
+      logits_of(program, {.data = data, .transform = transform, .views = views_}, should_stop);
+  const auto classes = static_cast<size_t>(program.classes());
+  for (size_t at = 0; at < values.size(); at += classes) {
+    const std::span<float> row(values.data() + at, classes);
+    const std::vector<double> of_row = probabilities(row);
+    std::copy(of_row.begin(), of_row.end(), row.begin());
+  }
+  return values;
 }
 
 data::Sample Predictor::test_sample(const std::string& image, std::string_view text) {

@@ -28,8 +28,18 @@ class Predictor {
   Predictor(const nn::Network& network, CheckpointReader& checkpoint,
             const PredictorOptions& options, std::filesystem::path cache_home);
 
-  /// Over the test data.
-  Evaluation evaluate_test(const std::function<bool()>& should_stop = {});
+  /// Over the test data; with `confusion`, what is taken for what is counted too.
+  Evaluation evaluate_test(const std::function<bool()>& should_stop = {}, bool confusion = false);
+  /// Names of the classes, as the test data has them.
+  const std::vector<std::string>& class_names() { return test_data().info().classes; }
+  const data::Dataset& test_data();  ///< Opened now, if it was not yet.
+  /// Over these samples, which have the network's size. Throws RequestError otherwise.
+  Evaluation evaluate(const data::Dataset& data, const std::function<bool()>& should_stop = {},
+                      bool confusion = false);
+  /// Probabilities of each of these samples, row by row; empty when it was stopped. Throws as
+  /// evaluate().
+  std::vector<float> predict(const data::Dataset& data,
+                             const std::function<bool()>& should_stop = {});
   /// Of one image: a picture file, or "test:INDEX" for a sample of the test data.
   std::vector<double> predict(const std::string& image);
 
@@ -38,7 +48,7 @@ class Predictor {
   const job::Precision& precision() const { return precision_; }
 
  private:
-  const data::Dataset& test_data();
+  void require_fit(const data::Dataset& data) const;
   data::Sample test_sample(const std::string& image, std::string_view index);
   data::Sample picture_sample(const std::string& file);
   void put(const data::Sample& sample);

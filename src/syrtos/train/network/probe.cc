@@ -10,17 +10,25 @@
 #include "syrtos/base/parallel.h"
 #include "syrtos/base/statistics.h"
 #include "syrtos/data/sets/random_data.h"
+#include "syrtos/graph/columns.h"
 #include "syrtos/graph/pass_parts.h"
+#include "syrtos/graph/passes.h"
 #include "syrtos/optim/optimizer.h"
 #include "syrtos/train/network/compiled_network.h"
+#include "syrtos/train/network/replica.h"
 
 namespace syrtos::train {
 
 namespace {
 
-constexpr int kWarmUpSteps = 3;
-constexpr double kWarmUpSeconds = 0.3;
-constexpr size_t kFewestSteps = 5;
+/// The least that is done, before and while it is measured.
+struct Least {
+  int warm_up_steps = 3;
+  double warm_up_seconds = 0.3;
+  size_t steps = 5;
+};
+constexpr Least kUsual = {};
+constexpr Least kBrief = {.warm_up_steps = 1, .warm_up_seconds = 0.1, .steps = 2};
 constexpr size_t kMostSteps = 100000;
 constexpr double kMegabyte = 1024.0 * 1024.0;
 
@@ -37,11 +45,7 @@ class Probe {
     bytes_ = network_.bytes();
     for (const auto& slot : optimizer_.slots()) bytes_ += static_cast<int64_t>(slot.values.size());
     require_memory(bytes_, fmt::format("{} with a batch of {}", network.name(), options.batch));
-    std::vector<optim::Segment> segments;
-    for (const graph::ParameterSlot& slot : network_.parameters().slots()) {
-      segments.push_back({slot.offset, slot.elements, slot.decay, slot.rate});
-    }
-    segments_ = optim::merged(segments);
+    segments_ = optim::merged(tensors_of(network_.parameters()));
     network_.initialize(1);
     fill(options);
   }
@@ -65,6 +69,7 @@ class Probe {
   int64_t bytes() const { return bytes_; }
   graph::Program& program() { return network_.training().program(); }
   const graph::Parameters& parameters() const { return network_.parameters(); }
+  const graph::Graph& graph() const { return network_.model().graph; }
   int64_t step_number() const { return step_number_; }
 
  private:
@@ -111,7 +116,7 @@ std::vector<ProbeGroup> grouped(
 
 /// When each tensor is first needed, and when its gradient is final.
 void note_moments(const graph::Program& program, strategy::ComputeTimes::Pass& pass) {
-  const size_t tensors = program.parameters().slots().size();
+  const size_t tensors = tensors_of(program.parameters()).size();
   std::vector<int> own_bucket(tensors);
   std::iota(own_bucket.begin(), own_bucket.end(), 0);
   pass.needed.assign(tensors, 0);
@@ -122,6 +127,25 @@ void note_moments(const graph::Program& program, strategy::ComputeTimes::Pass& p
     for (size_t i = stage.first; i < stage.last; ++i) now += pass.items[i];
     for (const int tensor : stage.finishes) pass.ready[static_cast<size_t>(tensor)] = now;
   }
+}
+
+/// The dense layers that workers can divide between them.
+void note_dense(const Probe& probe, strategy::ComputeTimes& times) {
+  graph::Graph graph = probe.graph();
+  graph::recognise(graph);
+  const graph::Parameters& parameters = probe.parameters();
+  const auto index_of = [&](const std::string& name) {
+    return static_cast<size_t>(parameters.find(name) - parameters.slots().data());
+  };
+  for (const graph::DenseLayer& layer : graph::dense_layers(graph)) {
+    strategy::ComputeTimes::Dense& dense = times.dense.emplace_back();
+    dense.tensor = index_of(layer.weight);
+    dense.shape = {static_cast<size_t>(layer.inputs), static_cast<size_t>(layer.outputs),
+                   size_of(layer.dtype)};
+    if (!layer.bias.empty()) dense.bias = index_of(layer.bias);
+  }
+  std::sort(times.dense.begin(), times.dense.end(),
+            [](const auto& a, const auto& b) { return a.tensor < b.tensor; });
 }
 
 void profile(Probe& probe, size_t runs, ProbeResult& result) {
@@ -191,13 +215,15 @@ ProbeResult probe_compute(const nn::Network& network, const ProbeOptions& option
                         .dtype = result.precision.dtype});
   const auto stopped = [&] { return should_stop && should_stop(); };
   const Clock::time_point warm_up = Clock::now();
-  for (int step = 0; (step < kWarmUpSteps || seconds_since(warm_up) < kWarmUpSeconds) && !stopped();
+  const Least& least = options.brief ? kBrief : kUsual;
+  for (int step = 0;
+       (step < least.warm_up_steps || seconds_since(warm_up) < least.warm_up_seconds) && !stopped();
        ++step) {
     probe.step(nullptr);
   }
   Times times;
   const Clock::time_point start = Clock::now();
-  while ((times.step.size() < kFewestSteps || seconds_since(start) < options.seconds) &&
+  while ((times.step.size() < least.steps || seconds_since(start) < options.seconds) &&
          times.step.size() < kMostSteps && !stopped()) {
     probe.step(&times);
   }
@@ -205,6 +231,9 @@ ProbeResult probe_compute(const nn::Network& network, const ProbeOptions& option
   result.parameters = probe.parameters().count();
   result.steps = static_cast<int64_t>(times.step.size());
   result.t_step_ms = median(times.step) * 1e3;
+  if (!times.step.empty()) {
+    result.t_fastest_ms = *std::min_element(times.step.begin(), times.step.end()) * 1e3;
+  }
   result.t_forward_ms = median(times.forward) * 1e3;
   result.t_backward_ms = median(times.backward) * 1e3;
   result.t_update_ms = median(times.update) * 1e3;
@@ -217,9 +246,10 @@ ProbeResult probe_compute(const nn::Network& network, const ProbeOptions& option
   result.times.threads = result.threads;
   result.times.update_s = result.t_update_ms / 1e3;
   result.times.jitter = std::min(0.5, relative_spread(times.step));
-  for (const graph::ParameterSlot& slot : probe.parameters().slots()) {
-    result.times.tensors.push_back(slot.elements);
+  for (const optim::Segment& tensor : tensors_of(probe.parameters())) {
+    result.times.tensors.push_back(tensor.elements);
   }
+  note_dense(probe, result.times);
   profile(probe, std::min<size_t>(times.step.size(), 21), result);
   return result;
 }

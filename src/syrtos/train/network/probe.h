@@ -18,6 +18,7 @@ struct ProbeOptions {
   job::Precision precision = {};
   int threads = 1;
   double seconds = 3;    ///< To measure for, after the warm-up.
+  bool brief = false;    ///< A few steps are enough, where a step is long.
   bool profile = false;  ///< Whether to measure kernel by kernel too.
 };
 
@@ -39,6 +40,7 @@ struct ProbeResult {
   int64_t threads = 0;
   int64_t steps = 0;  ///< that were measured
   double t_step_ms = 0;
+  double t_fastest_ms = 0;  ///< the fastest step, which other work on the machine disturbs least
   double t_forward_ms = 0;
   double t_backward_ms = 0;
   double t_update_ms = 0;

@@ -9,6 +9,7 @@
 #include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
+#include "syrtos/train/network/evaluate.h"
 
 namespace syrtos::train {
 
@@ -17,6 +18,39 @@ using strategy::Floats;
 namespace {
 
 Floats floats(std::span<float> values) { return {values.data(), values.size()}; }
+
+/// combine(a, b) becomes a, for each element.
+template <typename Combine>
+void for_each_element(std::span<float> a, std::span<const float> b, Combine combine) {
+  float* to = a.data();
+  const float* from = b.data();
+  parallel_for(static_cast<int64_t>(a.size()), 4096, 65536, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) to[i] = combine(to[i], from[i]);
+  });
+}
+
+void put_scaled(std::span<float> to, std::span<const float> values, float factor) {
+  for_each_element(to, values, [factor](float, float value) { return factor * value; });
+}
+
+void add_scaled(std::span<float> to, std::span<const float> values, float factor) {
+  for_each_element(to, values, [factor](float sum, float value) { return sum + factor * value; });
+}
+
+void scale_and_add(std::span<float> to, float factor, std::span<const float> more) {
+  for_each_element(to, more, [factor](float value, float sum) { return sum + factor * value; });
+}
+
+strategy::BlockMove move_of(const ops::BlockExchange& blocks) {
+  strategy::BlockMove move{blocks.memory, {}};
+  for (const ops::BlockExchange::Block& block : blocks.sends) {
+    move.round.send(block.worker, {block.first, block.bytes});
+  }
+  for (const ops::BlockExchange::Block& block : blocks.receives) {
+    move.round.receive(block.worker, {block.first, block.bytes});
+  }
+  return move;
+}
 
 /// Of items first .. last - 1 of `count`. A few kernels more or less than were measured, as other
 /// batch sizes have them, stretch or shorten the list.
@@ -37,19 +71,22 @@ double seconds_of(const std::vector<double>& measured, size_t first, size_t last
 std::vector<optim::Segment> tensors_of(const graph::Parameters& parameters) {
   std::vector<optim::Segment> tensors;
   for (const graph::ParameterSlot& slot : parameters.slots()) {
+    if (slot.frozen()) break;  // with all behind it
     tensors.push_back({slot.offset, slot.elements, slot.decay, slot.rate});
   }
   return tensors;
 }
 
 NetworkReplica::NetworkReplica(CompiledNetwork& network, optim::Optimizer& optimizer,
-                               strategy::Layout layout, std::vector<KeptArena> kept)
+                               strategy::Layout layout, std::vector<KeptArena> kept,
+                               const Accumulation& accumulation)
     : network_(network),
       optimizer_(optimizer),
       layout_(std::move(layout)),
       kept_(std::move(kept)),
       norm_(network.parameters().weights().size()),
-      profile_(network.training().program()) {
+      accumulated_(accumulation.sums),
+      profile_(network.training().program(), accumulation.parts) {
   strategy::Stage all;
   for (size_t bucket = 0; bucket < layout_.buckets.size(); ++bucket) {
     all.needs.push_back(static_cast<int>(bucket));
@@ -58,31 +95,68 @@ NetworkReplica::NetworkReplica(CompiledNetwork& network, optim::Optimizer& optim
   empty_pass_.push_back(std::move(all));
 }
 
-const NetworkReplica::StagedProgram& NetworkReplica::staged(NetworkProgram& program) {
-  const auto known = staged_.find(&program.program());
-  if (known != staged_.end()) return known->second;
-  StagedProgram made;
-  made.parts = graph::parts_of_pass(program.program(), strategy::bucket_of_tensor(layout_));
-  for (const graph::PassPart& part : made.parts) {
-    strategy::Stage& stage = made.stages.emplace_back();
-    stage.needs = part.needs;
-    stage.finishes = part.finishes;
-    for (const std::span<float> sums : part.sums) stage.sums.push_back(floats(sums));
+std::vector<NetworkReplica::MicroBatch> NetworkReplica::micros_of(const Size& size) {
+  const auto [samples, of_all] = size;
+  const int64_t most = accumulated_.empty() ? samples : network_.training().batch();
+  std::vector<MicroBatch> micros;
+  for (int64_t first = 0; first < samples; first += most) {
+    const int64_t count = std::min(most, samples - first);
+    // Micro-batches of workers who exchange something within a pass are equal.
+    const int64_t count_of_all = most < samples ? count * network_.division().workers : of_all;
+    micros.push_back({&network_.training(count, count_of_all), first, count,
+                      static_cast<float>(count) / static_cast<float>(samples)});
   }
-  if (replay_) {
-    const std::vector<double> measured = replay_->pass_of(program.batch()).items;
-    const std::vector<graph::Program::Item>& items = program.program().items();
-    for (size_t i = 0; i < made.parts.size(); ++i) {
-      graph::PhaseTimes& times = made.replayed.emplace_back();
-      for (size_t item = made.parts[i].first; item < made.parts[i].last; ++item) {
-        const bool forward = items[item].phase == graph::Phase::forward;
-        (forward ? times.forward_s : times.backward_s) +=
-            seconds_of(measured, item, item + 1, items.size());
-      }
-      made.stages[i].seconds = times.forward_s + times.backward_s;
+  return micros;
+}
+
+void NetworkReplica::add_micro(StagedPass& pass, size_t micro) const {
+  const graph::Program& program = pass.micros[micro].program->program();
+  std::vector<graph::PassPart> parts =
+      graph::parts_of_pass(program, strategy::bucket_of_tensor(layout_));
+  for (graph::PassPart& part : parts) {
+    strategy::Stage stage;
+    if (micro == 0) stage.needs = part.needs;
+    if (micro + 1 == pass.micros.size()) stage.finishes = part.finishes;
+    for (const std::span<float> sums : part.sums) stage.sums.push_back(floats(sums));
+    if (part.blocks != nullptr) stage.blocks.push_back(move_of(*part.blocks));
+    const bool begins = &part == &parts.front();
+    const bool joins = !begins && stage.needs.empty() && pass.stages.back().finishes.empty() &&
+                       pass.stages.back().sums.empty() && pass.stages.back().blocks.empty();
+    if (joins) {
+      pass.parts.back().part.last = part.last;
+      pass.stages.back().finishes = std::move(stage.finishes);
+      pass.stages.back().sums = std::move(stage.sums);
+      pass.stages.back().blocks = std::move(stage.blocks);
+    } else {
+      pass.parts.push_back({micro, std::move(part)});
+      pass.stages.push_back(std::move(stage));
     }
   }
-  return staged_.emplace(&program.program(), std::move(made)).first->second;
+  pass.parts.back().last = true;
+}
+
+const NetworkReplica::StagedPass& NetworkReplica::staged(const Size& size) {
+  const auto known = staged_.find(size);
+  if (known != staged_.end()) return known->second;
+  StagedPass made;
+  made.micros = micros_of(size);
+  for (size_t micro = 0; micro < made.micros.size(); ++micro) add_micro(made, micro);
+  for (size_t i = 0; replay_ && i < made.parts.size(); ++i) {
+    MicroPart& part = made.parts[i];
+    replay_times(*made.micros[part.micro].program, part);
+    made.stages[i].seconds = part.replayed.forward_s + part.replayed.backward_s;
+  }
+  return staged_.emplace(size, std::move(made)).first->second;
+}
+
+void NetworkReplica::replay_times(const NetworkProgram& program, MicroPart& part) const {
+  const std::vector<double> measured = replay_->pass_of(program.batch()).items;
+  const std::vector<graph::Program::Item>& items = program.program().items();
+  for (size_t item = part.part.first; item < part.part.last; ++item) {
+    const bool forward = items[item].phase == graph::Phase::forward;
+    (forward ? part.replayed.forward_s : part.replayed.backward_s) +=
+        seconds_of(measured, item, item + 1, items.size());
+  }
 }
 
 void NetworkReplica::replay(const strategy::ComputeTimes& times) {
@@ -99,31 +173,101 @@ void NetworkReplica::replay(const strategy::ComputeTimes& times) {
   staged_.clear();
 }
 
-void NetworkReplica::begin(int64_t samples, const ops::Step& step) {
+void NetworkReplica::take(const data::Batch& batch, int64_t of_all) {
+  batch_ = batch;
+  pass_ = batch.slice.count > 0 ? &staged({batch.slice.count, of_all}) : nullptr;
+  if (pass_ == nullptr) return;
+  const MicroBatch& first = pass_->micros.front();
+  first.program->use(batch_, first.first, first.count);
+}
+
+void NetworkReplica::begin(const ops::Step& step) {
   step_ = step;
-  program_ = samples > 0 ? &network_.training(samples) : nullptr;
-  if (program_ != nullptr) pass_ = &staged(*program_);
+  sums_ = {};
   times_.assign(stages().size(), {});
 }
 
 const std::vector<strategy::Stage>& NetworkReplica::stages() const {
-  return program_ != nullptr ? pass_->stages : empty_pass_;
+  return pass_ != nullptr ? pass_->stages : empty_pass_;
+}
+
+ops::Step NetworkReplica::step_of(const MicroBatch& micro) const {
+  ops::Step step = step_;
+  step.first_sample += micro.first;
+  return step;
 }
 
 void NetworkReplica::run(size_t stage) {
-  if (program_ == nullptr) {
+  if (pass_ == nullptr) {
     const std::span<float> gradients = network_.parameters().gradients();
     std::fill(gradients.begin(), gradients.end(), 0.0F);
     return;
   }
+  const MicroPart& part = pass_->parts[stage];
   if (replay_) {
-    times_[stage] = pass_->replayed[stage];
+    times_[stage] = part.replayed;
     sleep_through(times_[stage].forward_s + times_[stage].backward_s);
+  } else {
+    compute(stage);
+  }
+  if (pass_->micros.size() > 1) end_stage(stage);
+}
+
+void NetworkReplica::compute(size_t stage) {
+  const MicroPart& part = pass_->parts[stage];
+  const MicroBatch& micro = pass_->micros[part.micro];
+  if (part.part.first == 0 && part.micro > 0) micro.program->use(batch_, micro.first, micro.count);
+  KernelTimes* profile = micro.program == &network_.training() ? &profile_ : nullptr;
+  micro.program->program().run_items(part.part.first, part.part.last, step_of(micro), times_[stage],
+                                     profile);
+}
+
+/// Adds up gradients: whole ones after each micro-batch but the last, of the last one each bucket
+/// when it is final.
+void NetworkReplica::end_stage(size_t stage) {
+  const MicroPart& part = pass_->parts[stage];
+  const std::span<float> gradients = network_.parameters().gradients();
+  const MicroBatch& micro = pass_->micros[part.micro];
+  if (part.micro + 1 < pass_->micros.size()) {
+    if (!part.last) return;
+    sums_ += sums_of(micro);
+    if (replay_) return;
+    if (part.micro == 0) {
+      put_scaled(accumulated_, gradients, micro.weight);
+    } else {
+      add_scaled(accumulated_, gradients, micro.weight);
+    }
     return;
   }
-  const graph::PassPart& part = pass_->parts[stage];
-  KernelTimes* profile = program_ == &network_.training() ? &profile_ : nullptr;
-  program_->program().run_items(part.first, part.last, step_, times_[stage], profile);
+  if (replay_) return;
+  for (const int bucket : pass_->stages[stage].finishes) {
+    const strategy::Bucket& where = layout_.buckets[static_cast<size_t>(bucket)];
+    scale_and_add(gradients.subspan(where.first, where.count), micro.weight,
+                  accumulated_.subspan(where.first, where.count));
+  }
+}
+
+strategy::Sums NetworkReplica::sums_of(const MicroBatch& micro) const {
+  const auto labels =
+      batch_.labels.subspan(static_cast<size_t>(micro.first), static_cast<size_t>(micro.count));
+  const double loss = replay_ ? 0 : static_cast<double>(micro.program->loss());
+  return {loss * static_cast<double>(micro.count), count_correct(micro.program->logits(), labels),
+          micro.count};
+}
+
+strategy::Sums NetworkReplica::sums() const {
+  strategy::Sums all = sums_;
+  if (pass_ != nullptr) all += sums_of(pass_->micros.back());
+  return all;
+}
+
+const graph::Program::Item* NetworkReplica::find_non_finite() {
+  for (const MicroBatch& micro : pass_->micros) {
+    micro.program->use(batch_, micro.first, micro.count);
+    const graph::Program::Item* item = micro.program->program().find_non_finite(step_of(micro));
+    if (item != nullptr) return item;
+  }
+  return nullptr;
 }
 
 /// A sleep ends late, above all where hosts share cores. The next one is shorter by that if it

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "syrtos/base/clock.h"
@@ -9,6 +10,7 @@
 #include "syrtos/optim/clip.h"
 #include "syrtos/strategy/compute_times.h"
 #include "syrtos/strategy/replica.h"
+#include "syrtos/strategy/step_sums.h"
 #include "syrtos/train/checkpoint/snapshot.h"
 #include "syrtos/train/measure/kernel_times.h"
 #include "syrtos/train/network/compiled_network.h"
@@ -18,16 +20,29 @@ namespace syrtos::train {
 /// How each tensor lies in the arenas and is trained.
 std::vector<optim::Segment> tensors_of(const graph::Parameters& parameters);
 
+/// Batches in micro-batches whose gradients are added up.
+struct Accumulation {
+  int64_t parts = 1;           ///< micro-batches of a whole batch
+  std::span<float> sums = {};  ///< as long as the gradients; empty: there is one micro-batch
+};
+
 /// A network as its strategy sees it.
 class NetworkReplica final : public strategy::Replica {
  public:
-  /// All outlive it. `kept` as in snapshot.h.
+  /// All outlive it. `kept` as in snapshot.h. Larger batches than the network's are taken in
+  /// micro-batches of its size where `accumulation` has memory.
   NetworkReplica(CompiledNetwork& network, optim::Optimizer& optimizer, strategy::Layout layout,
-                 std::vector<KeptArena> kept);
+                 std::vector<KeptArena> kept, const Accumulation& accumulation = {});
 
-  /// The next pass takes so many samples, which the program of that size has been given. With none
-  /// its gradient is 0.
-  void begin(int64_t samples, const ops::Step& step);
+  /// The next pass is over this batch, whose memory stays until it is over. With no samples its
+  /// gradient is 0. All workers take `of_all` samples. Compiles what a new size needs.
+  void take(const data::Batch& batch, int64_t of_all);
+  void begin(const ops::Step& step);
+  /// What the samples of the last pass came to.
+  strategy::Sums sums() const;
+  /// Takes the last pass again and looks for infinities and NaN: the first kernel whose output has
+  /// one; nullptr when there is none.
+  const graph::Program::Item* find_non_finite();
   /// Passes take the times that were measured elsewhere and compute nothing. Throws RequestError
   /// when they are of another network.
   void replay(const strategy::ComputeTimes& times);
@@ -51,13 +66,36 @@ class NetworkReplica final : public strategy::Replica {
   KernelTimes& profile() { return profile_; }
 
  private:
-  /// The stages of one program.
-  struct StagedProgram {
-    std::vector<graph::PassPart> parts;
-    std::vector<strategy::Stage> stages;
-    std::vector<graph::PhaseTimes> replayed;  ///< of each, when they are not computed
+  /// So many samples of a batch, computed at once.
+  struct MicroBatch {
+    NetworkProgram* program = nullptr;
+    int64_t first = 0;
+    int64_t count = 0;
+    float weight = 1;  ///< of its mean gradient in that of the batch
   };
-  const StagedProgram& staged(NetworkProgram& program);
+  /// A stage: a part of the pass over one micro-batch.
+  struct MicroPart {
+    size_t micro = 0;
+    graph::PassPart part;
+    bool last = false;                ///< of its micro-batch
+    graph::PhaseTimes replayed = {};  ///< when it is not computed
+  };
+  /// The pass over a batch of one size: micro-batches one after the other. The first one waits for
+  /// weights, the last one completes gradients.
+  struct StagedPass {
+    std::vector<MicroBatch> micros;
+    std::vector<MicroPart> parts;
+    std::vector<strategy::Stage> stages;
+  };
+  using Size = std::pair<int64_t, int64_t>;  ///< own samples, those of all workers
+  const StagedPass& staged(const Size& size);
+  std::vector<MicroBatch> micros_of(const Size& size);
+  void add_micro(StagedPass& pass, size_t micro) const;
+  void replay_times(const NetworkProgram& program, MicroPart& part) const;
+  strategy::Sums sums_of(const MicroBatch& micro) const;
+  ops::Step step_of(const MicroBatch& micro) const;
+  void compute(size_t stage);
+  void end_stage(size_t stage);
   void sleep_through(double seconds);
 
   CompiledNetwork& network_;
@@ -66,11 +104,13 @@ class NetworkReplica final : public strategy::Replica {
   std::vector<optim::Segment> segments_;  // of an update; kept, so that a step allocates nothing
   std::vector<KeptArena> kept_;
   optim::GlobalNorm norm_;
-  std::map<const graph::Program*, StagedProgram> staged_;
+  const std::span<float> accumulated_;
+  std::map<Size, StagedPass> staged_;
   std::vector<strategy::Stage> empty_pass_;
-  NetworkProgram* program_ = nullptr;    // nullptr: no samples
-  const StagedProgram* pass_ = nullptr;  // of program_
+  const StagedPass* pass_ = nullptr;  // nullptr: no samples
+  data::Batch batch_;
   ops::Step step_;
+  strategy::Sums sums_;                   // of the micro-batches that are over, but the last
   std::vector<graph::PhaseTimes> times_;  // of the pass's stages
   KernelTimes profile_;
   std::optional<strategy::ComputeTimes> replay_;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "syrtos/job/job.h"
 #include "syrtos/run/directory.h"
@@ -18,10 +20,13 @@ struct StartInfo {
   int64_t memory_bytes = 0;  ///< of arenas, parameters and the optimizer, of this worker
   int64_t steps_per_epoch = 0;
   int64_t total_steps = 0;
-  int64_t first_step = 0;  ///< above 0 in a run that goes on
-  int buckets = 1;         ///< of gradients
-  int beside = 1;          ///< workers on the host of this one, with it
-  int cores = 0;           ///< of that host; 0: unknown
+  int64_t first_step = 0;               ///< above 0 in a run that goes on
+  int buckets = 1;                      ///< of gradients
+  int beside = 1;                       ///< workers on the host of this one, with it
+  int cores = 0;                        ///< of that host; 0: unknown
+  std::vector<std::string> notes = {};  ///< about the run, beside those of the job
+  /// What the weights start from and which of them stay, a line each; none: all were drawn.
+  std::vector<std::string> weights = {};
 };
 
 struct StepProgress {
@@ -46,6 +51,10 @@ class TrainObserver {
   virtual void started(const StartInfo& info) = 0;
   virtual void step(const StepProgress& progress) = 0;
   virtual void epoch(const EpochMetrics& metrics) = 0;
+  /// The run goes on without this worker.
+  virtual void lost(int /*worker*/) {}
+  /// Something that people should know, and that does not end the run.
+  virtual void note(const std::string& /*text*/) {}
 };
 
 }  // namespace syrtos::train

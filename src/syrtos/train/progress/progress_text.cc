@@ -16,7 +16,7 @@ const char* plural(int64_t count) { return count == 1 ? "" : "s"; }
 
 /// "3x32x32", and what was done to the samples for it.
 std::string input_text(const Job& job) {
-  const std::string size = job::image_size_text(job.image);
+  std::string size = job::image_size_text(job.image);
   if (job.stored == job.image) return size;
   if (job.stored[1] == 0) return size + " (the middle of pictures of different sizes)";
   return fmt::format("{} (scaled from {}x{})", size, job.stored[1], job.stored[2]);
@@ -61,10 +61,13 @@ std::string optimizer_line(const Job& job) {
 
 std::string team_line(const StartInfo& info) {
   const Job& job = info.job;
-  return fmt::format("{} worker{}: --exchange {} --sync {} --wire {} --update {}, {} bucket{}",
+  const std::string split = job.strategy.splits_columns()
+                                ? fmt::format(" --split {}", to_string(job.strategy.split))
+                                : "";
+  return fmt::format("{} worker{}: --exchange {} --sync {} --wire {} --update {}{}, {} bucket{}",
                      job.workers, plural(job.workers), to_string(job.strategy.exchange),
                      to_string(job.strategy.sync), to_string(job.strategy.wire),
-                     to_string(job.strategy.update), info.buckets, plural(info.buckets));
+                     to_string(job.strategy.update), split, info.buckets, plural(info.buckets));
 }
 
 }  // namespace
@@ -75,6 +78,7 @@ std::vector<std::string> start_lines(const StartInfo& info, Emphasis strong) {
   const Job& job = info.job;
   std::vector<std::string> lines = {network_line(info, strong), data_line(info),
                                     optimizer_line(job)};
+  lines.insert(lines.end(), info.weights.begin(), info.weights.end());
   if (job.workers > 1 || job.strategy.exchange.uses_servers()) lines.push_back(team_line(info));
   if (!job.replay.empty()) {
     lines.push_back(fmt::format("computing is replayed from {}: the loss means nothing{}",
@@ -92,6 +96,7 @@ std::vector<std::string> start_lines(const StartInfo& info, Emphasis strong) {
         info.beside, job.threads, plural(job.threads), info.cores, plural(info.cores),
         info.cores > 1 ? fmt::format("--workers {} --threads 1", info.cores) : "one worker"));
   }
+  for (const std::string& note : info.notes) lines.push_back(strong("note") + ": " + note);
   for (const std::string& note : job.notes) lines.push_back(strong("note") + ": " + note);
   return lines;
 }

@@ -24,8 +24,9 @@ void ProgressWriter::started(const StartInfo& info) {
                .epoch = info.steps_per_epoch > 0 ? 1 + info.first_step / info.steps_per_epoch : 1,
                .epochs = info.job.epochs};
   begun_ = point_ = Clock::now();
-  run::rewind_curve(*directory_, info.first_step);
-  for (const std::string& line : start_lines(info)) run::append_log(*directory_, line);
+  scribe_.post(
+      [directory = *directory_, step = info.first_step] { run::rewind_curve(directory, step); });
+  for (const std::string& line : start_lines(info)) log(line);
   write();
   observer_.started(info);
 }
@@ -48,23 +49,33 @@ void ProgressWriter::note(const StepProgress& info) {
   // A run that goes on within an epoch has sums of before.
   if (first && info.step_in_epoch > 1) noted_ = now_;
   progress_.step = info.step;
-  const auto now = Clock::now();
-  if (now - point_ >= std::max<std::chrono::nanoseconds>(kEvery, (now - begun_) / kPoints)) {
-    add_point();
-  }
-  if (now - written_ < kEvery) return;
   progress_.steps = info.total_steps;
   progress_.epoch = info.epoch;
   progress_.epochs = info.epochs;
   progress_.loss = info.loss;
   progress_.accuracy = info.accuracy;
   progress_.images_per_s = info.images_per_s;
-  write();
+  const auto now = Clock::now();
+  if (now - point_ >= std::max<std::chrono::nanoseconds>(kEvery, (now - begun_) / kPoints)) {
+    add_point();
+  }
+  if (now - written_ >= kEvery) write();
 }
 
 void ProgressWriter::epoch(const run::EpochMetrics& metrics) {
-  if (directory_) run::append_log(*directory_, epoch_line(metrics, progress_.epochs, sample_));
+  log(epoch_line(metrics, progress_.epochs, sample_));
   observer_.epoch(metrics);
+}
+
+void ProgressWriter::note(const std::string& text) {
+  log("note: " + text);
+  observer_.note(text);
+}
+
+void ProgressWriter::log(std::string line) {
+  if (!directory_) return;
+  scribe_.post(
+      [directory = *directory_, line = std::move(line)] { run::append_log(directory, line); });
 }
 
 void ProgressWriter::end(run::State state, const std::string& message) {
@@ -84,12 +95,12 @@ void ProgressWriter::add_point() {
   // Of those that were lost meanwhile nothing counts any more.
   if (samples <= 0 || seconds <= 0 || now_.images < before.images) return;
   const auto n = static_cast<double>(samples);
-  run::append(*directory_,
-              run::CurvePoint{.step = progress_.step,
+  const run::CurvePoint point{.step = progress_.step,
                               .time = wall_clock(),
                               .loss = (now_.loss - before.loss) / n,
                               .accuracy = (now_.correct - before.correct) / n,
-                              .images_per_s = (now_.images - before.images) / seconds});
+                              .images_per_s = (now_.images - before.images) / seconds};
+  scribe_.post([directory = *directory_, point] { run::append(directory, point); });
   noted_ = now_;
   point_ = Clock::now();
 }
@@ -97,7 +108,8 @@ void ProgressWriter::add_point() {
 void ProgressWriter::write() {
   written_ = Clock::now();
   progress_.time = wall_clock();
-  run::replace(*directory_, progress_);
+  scribe_.post_newest(
+      0, [directory = *directory_, progress = progress_] { run::replace(directory, progress); });
 }
 
 }  // namespace syrtos::train

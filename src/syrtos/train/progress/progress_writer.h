@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "syrtos/base/scribe.h"
 #include "syrtos/run/directory.h"
 #include "syrtos/run/metrics.h"
 #include "syrtos/run/progress.h"
@@ -14,8 +15,8 @@ namespace syrtos::train {
 /// Keeps whoever watches a run up to date: how far it is (run/progress.h, about once in a second),
 /// its curve (run/curve.h, a point about once in a second, of long runs less often) and what it has
 /// to say (run/log.h). Watching is a convenience: what cannot be written is left out, and nothing
-/// here throws. On the thread of the world; nothing is written before started(), which is worker
-/// 0's.
+/// here throws. On the thread of the world, which never waits: another thread writes. Nothing is
+/// written before started(), which is worker 0's.
 class ProgressWriter final : public TrainObserver {
  public:
   /// `observer` is told too, and outlives it.
@@ -29,6 +30,10 @@ class ProgressWriter final : public TrainObserver {
   void epoch(const run::EpochMetrics& metrics) override;
   /// How the run ended, and why, if it failed. The first time counts.
   void end(run::State state, const std::string& message = "");
+  void note(const std::string& text) override;
+  void lost(int worker) override { observer_.lost(worker); }
+  /// Waits until everything is written.
+  void finish() { scribe_.drain(); }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -45,6 +50,7 @@ class ProgressWriter final : public TrainObserver {
   void note(const StepProgress& info);
   void write();
   void add_point();
+  void log(std::string line);
 
   TrainObserver& observer_;
   std::optional<run::Directory> directory_;  // while it trains
@@ -52,6 +58,7 @@ class ProgressWriter final : public TrainObserver {
   std::string sample_;  // what a sample is called
   Sums now_, noted_;    // noted_: as of the last point
   Clock::time_point begun_, written_, point_;
+  Scribe scribe_;  // the last: it ends first
 };
 
 }  // namespace syrtos::train

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "syrtos/base/crc32.h"
+#include "syrtos/base/program_file.h"
 
 namespace syrtos::train {
 
@@ -13,7 +14,7 @@ namespace {
 
 /// Version and a checksum of the program's file.
 std::string program_identity() {
-  std::ifstream file("/proc/self/exe", std::ios::binary);
+  std::ifstream file(program_file(), std::ios::binary);
   std::array<char, 1 << 16> block{};
   uint32_t crc = 0;
   while (file) {

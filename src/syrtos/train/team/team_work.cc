@@ -11,22 +11,47 @@ bool exchanges(const strategy::Options& options, int workers) {
   return workers > 1 && !options.exchange.shares_memory();
 }
 
-strategy::Layout layout_of(const graph::Parameters& parameters, const strategy::Options& options,
+/// The tensors of which each worker has some columns.
+std::vector<strategy::DividedTensor> divided_of(const CompiledNetwork& network) {
+  const std::vector<graph::ParameterSlot>& slots = network.parameters().slots();
+  std::vector<strategy::DividedTensor> divided;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    for (const graph::ColumnSplit::Layer& layer : network.division().layers) {
+      if (slots[i].name != layer.weight && slots[i].name != layer.bias) continue;
+      const auto outputs = static_cast<size_t>(slots[i].type.shape[0]);
+      strategy::DividedTensor& tensor = divided.emplace_back();
+      tensor.tensor = static_cast<int>(i);
+      for (const int64_t columns : layer.columns) {
+        tensor.elements.push_back(static_cast<size_t>(columns) * (slots[i].elements / outputs));
+      }
+    }
+  }
+  return divided;
+}
+
+strategy::Layout layout_of(const CompiledNetwork& network, const strategy::Options& options,
                            int workers) {
   strategy::Layout layout;
-  layout.tensors = tensors_of(parameters);
-  size_t bytes = parameters.weights().size_bytes();
+  layout.tensors = tensors_of(network.parameters());
+  layout.divided = divided_of(network);
+  size_t bytes = network.parameters().weights().size_bytes();
+  for (const strategy::DividedTensor& divided : layout.divided) {
+    bytes -= layout.tensors[static_cast<size_t>(divided.tensor)].elements * sizeof(float);
+  }
   if (exchanges(options, workers)) {
     bytes = strategy::bucket_bytes(options.bucket_mb, options.link, workers, bytes);
   }
-  layout.buckets = strategy::plan_buckets(layout.tensors, bytes);
+  layout.buckets = strategy::plan_buckets(layout.tensors, bytes, layout.divided);
   return layout;
 }
 
 NetworkReplica make_replica(const Job& job, const strategy::Options& options, Learner& learner) {
   const auto workers = job.workers;
-  return {learner.network(), learner.optimizer(),
-          layout_of(learner.network().parameters(), options, workers), learner.kept()};
+  return {learner.network(),
+          learner.optimizer(),
+          layout_of(learner.network(), options, workers),
+          learner.kept(),
+          {job.accumulate, learner.accumulated()}};
 }
 
 }  // namespace

@@ -1,0 +1,12 @@
+#include "syrtos/job/networks.h"
+
+#include "syrtos/nn/zoo/zoo.h"
+#include "syrtos/onnx/network.h"
+
+namespace syrtos::job {
+
+nn::Network find_network(const std::string& text) {
+  return onnx::is_onnx_file(text) ? onnx::load_network(text) : nn::find_network(text);
+}
+
+}  // namespace syrtos::job

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "syrtos/nn/network.h"
+
+namespace syrtos::job {
+
+/// The network that people mean: one of the zoo by its name, or that of an ONNX file by its path.
+/// Throws RequestError.
+nn::Network find_network(const std::string& text);
+
+}  // namespace syrtos::job

@@ -1,0 +1,80 @@
+#include "syrtos/train/checkpoint/keeper.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "syrtos/base/files.h"
+
+namespace syrtos::train {
+
+namespace {
+
+// At the end of a run, where somebody may be freeing space.
+constexpr int kTries = 3;
+constexpr auto kPause = std::chrono::seconds(1);
+
+}  // namespace
+
+void Keeper::keep_position(bool must) {
+  attempt(must, [this] {
+    write_metrics();
+    state_.save();
+  });
+}
+
+/// In this order a run that is killed in between loses nothing: what is noted beyond the last
+/// checkpoint is forgotten when it goes on, and resuming makes up for a best one.
+void Keeper::keep_epoch(const run::EpochMetrics& metrics, bool must) {
+  unwritten_.push_back(metrics);
+  best_is_owed_ = best_is_owed_ || metrics.best;
+  attempt(must, [&] {
+    write_metrics();
+    state_.save();
+    // Where an earlier one could not be kept, this is the nearest to it that there is.
+    if (best_is_owed_) state_.directory->keep_as_best();
+    best_is_owed_ = false;
+  });
+}
+
+void Keeper::attempt(bool must, const std::function<void()>& work) {
+  for (int tries = 1;; ++tries) {
+    try {
+      work();
+      if (failing_) notebook_.complain("the run is saved again");
+      failing_ = false;
+      return;
+    } catch (const run::TakenOver&) {
+      throw;
+    } catch (const RunError& error) {
+      if (dynamic_cast<const NoRoom*>(&error) != nullptr && make_room()) continue;
+      if (must && tries >= kTries) throw;
+      if (!must && !failing_) {
+        notebook_.complain(fmt::format(
+            "the run could not be saved: {}; training goes on, and the next checkpoint tries again",
+            error.what()));
+      }
+      failing_ = true;
+      if (!must) return;
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+/// The last checkpoint is whole: the one before it may go where a new one needs its place.
+bool Keeper::make_room() {
+  std::error_code error;
+  return state_.directory->has(run::File::last_checkpoint) &&
+         std::filesystem::remove(state_.directory->previous(), error);
+}
+
+void Keeper::write_metrics() {
+  while (!unwritten_.empty()) {
+    run::append(*state_.directory, unwritten_.front());
+    unwritten_.erase(unwritten_.begin());
+  }
+}
+
+}  // namespace syrtos::train
