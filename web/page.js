@@ -247,14 +247,16 @@ function curve(id, title, xs, series, options = {}) {
     scales: {x: {time: false}, y: {range: options.range || ((u, low, high) => {
       const from = options.from === undefined ? low : Math.min(low, options.from);
       if (high > from) return [from, high + 0.05 * (high - from)];
-      return options.from === undefined ? [from - 1, from + 1] : [from, from + 1];
+      const around = Math.abs(low) * 0.05 || 1;  // it never changes
+      return [options.from === undefined ? low - around : from, low + around];
     })}},
     axes: [{...axis, size: 30, label: options.x || "step", labelSize: 16, labelGap: 0, labelFont: axis.font,
       incrs: WHOLE, values: (u, ticks) => ticks.map((v) => Number.isInteger(v) ? count(v) : v)},
       {...axis, size: options.size || 52, values: (u, ticks, at, space, step) => ticks.map((v) => format(v, step))}],
     series: [{label: options.x || "step", value: (u, v) => count(v === null ? lastOf(u.data[0]) : v)},
-      ...series.map((s, i) => ({label: s.name, stroke: colour("s" + i % 6), width: 1.6,
-        points: {show: (u) => Boolean(s.sparse) || u.data[0].length <= 20}, spanGaps: true,
+      ...series.map((s, i) => ({label: s.name, stroke: colour("s" + i % 6), width: 1.6, 
+        ...(s.dots ? {paths: () => null} : s.stairs ? {paths: uPlot.paths.stepped({align: 1})} : {}),
+        points: {size: s.dots ? 4 : undefined, show: (u) => Boolean(s.sparse || s.dots) || u.data[0].length <= 20}, spanGaps: true,
         // Where no pointer is: the last one.
         value: (u, v, at, index) => format(index === null || index === undefined ? lastOf(u.data[at]) : v)}))],
   }, values, mount);
@@ -414,7 +416,7 @@ function draw() {
   const place = placeOf();
   pending.length = 0;
   const open = document.getElementById("settings") && document.getElementById("settings").open;
-  const parts = data.comparison ? comparisonParts() : data.list ? listParts() : [head(), banner(), progress(), facts(),
+  const parts = data.trials ? searchParts() : data.comparison ? comparisonParts() : data.list ? listParts() : [head(), banner(), progress(), facts(),
     data.live ? curves() : null, account(), division(), side(causes(), advice()), timeline(),
     side(buckets(), plan(), staleness()), operators(), data.live ? null : curves(), hosts(), settings(), log(), notes()];
   document.getElementById("page").replaceChildren(...parts.filter((p) => p !== null));

@@ -30,11 +30,13 @@ function comparisonParts() {
   const share = (v) => v === null || v === undefined ? "-" : (100 * v).toFixed(1) + " %";
   const longest = Math.max(...data.runs.map((run) => sum(run.cluster.step)));
   const curvesOfAll = [together("all-loss", "training loss", "loss", "train_loss"),
-    together("all-accuracy", "test accuracy", null, "test_accuracy", {format: share}),
+    together("all-accuracy", "test accuracy", null, "test_accuracy", {format: share, size: 60}),
     together("all-speed", "images per second", "images_per_s", "images_per_s", {from: 0})].filter((one) => one !== null);
   return [make("header", {}, make("div", {class: "head"}, make("h1", {}, "Runs side by side"))),
     card(null, make("div", {class: "bars", id: "runs"}, data.runs.map((run) => barRow(run.label + ": " + run.name,
       run.ranks.length ? bar(run.cluster.step, longest) : make("div", {}), time(sum(run.cluster.step))))),
+    make("div", {class: "legend"}, PARTS.filter((part) => data.runs.some((run) => run.cluster.step[part] > 0.0005 * longest))
+      .map((part) => make("span", {}, make("i", {class: part}), WORDS[part]))),
     make("ul", {class: "notes quiet small"}, data.runs.map((run) => make("li", {}, `${run.label}: ${run.title}; ${run.state}`)))),
     card("What to make of it", c.verdicts.map((text) => make("p", {}, text))),
     c.other.length ? card("They differ in", make("div", {class: "scroll"}, make("table", {id: "other"}, make("thead", {}, make("tr", {},

@@ -40,7 +40,7 @@ def epoch_line(epoch, workers, steps=60):
     return json.dumps(line) + "\n"
 
 
-def steps_text(steps_of_rank, count=180, seed=1):
+def steps_text(steps_of_rank, count=180, seed=1, varies=(0.97, 1.03)):
     """Whoever is early waits for the last, step by step."""
     varied = random.Random(seed)
     rows = [[] for _ in steps_of_rank]
@@ -48,7 +48,7 @@ def steps_text(steps_of_rank, count=180, seed=1):
     for step in range(count):
         divisions = []
         for usual in steps_of_rank:
-            division = {name: usual.get(name, 0) * varied.uniform(0.97, 1.03) for name in PARTS}
+            division = {name: usual.get(name, 0) * varied.uniform(*varies) for name in PARTS}
             division["hidden_network"] = usual.get("hidden_network", 0)
             if step % 60 == 59:
                 division["evaluate"] = 0.5

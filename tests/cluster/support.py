@@ -39,6 +39,18 @@ def succeeds(*arguments, **options):
     return done
 
 
+def mpirun(hosts, directory):
+    """Its files go to a directory of this test: clusters that run side by side have equal names."""
+    options = {"plm_rsh_agent": f"{CLUSTER} ssh", "routed": "direct", "btl": "tcp,self",
+               "btl_tcp_if_include": "10.77.0.0/16", "oob_tcp_if_include": "10.77.0.0/16",
+               "orte_tmpdir_base": directory,
+               "mpi_yield_when_idle": "1"}  # the hosts share their cores
+    words = ["mpirun", "--allow-run-as-root", "--bind-to", "none", "--host", ",".join(hosts)]
+    for name, value in options.items():
+        words += ["--mca", name, value]
+    return [*words, os.path.join(SOURCE, "tests", "as_mpi_rank")]
+
+
 def run_tests(tests):
     """Each test gets a directory of its own, which is removed."""
     failed = 0

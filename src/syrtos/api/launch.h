@@ -2,10 +2,12 @@
 
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "syrtos/api/train.h"
+#include "syrtos/launch/allocation.h"
 #include "syrtos/launch/launch.h"
 
 namespace syrtos::api {
@@ -15,9 +17,12 @@ struct RankPrograms {
   /// A program and its arguments that calls train_as_rank() (api/rank.h). `--run DIR`, for whoever
   /// reads process lists, and `--join WORD` are added.
   std::vector<std::string> command;
-  /// What each host is asked, to see that it has the same program (launch/remote.h).
-  std::vector<std::string> identity = {};
-  std::filesystem::path hosts = {};  ///< A file of hosts; empty: processes of this machine.
+  /// How hosts get the program, and what each is asked to see that it is the same.
+  launch::HostProgram program = {};
+  /// Names of hosts or a file of them (launch/hosts.h); empty: processes of this machine.
+  std::filesystem::path hosts = {};
+  /// Hosts of a scheduler's job, in place of those.
+  std::optional<launch::Allocation> allocation = {};
   std::string remote_shell = "ssh";
   /// The command gives train_as_rank() the same network and data as the request has.
   bool bring_own = false;
@@ -30,7 +35,7 @@ struct Launched {
 };
 
 /// As many workers as the hosts have slots, unless the job says how many; then the job as it is.
-job::JobRequest fill_hosts(job::JobRequest job, const std::filesystem::path& hosts);
+job::JobRequest fill_hosts(job::JobRequest job, const std::vector<launch::Host>& hosts);
 
 /// Starts a process for each worker and server, gives it the request, and blocks until all have
 /// ended. What the caller brings along (request.own) does not travel: it is refused

@@ -3,32 +3,48 @@
 #include <optional>
 
 #include "syrtos/api/rank_work.h"
+#include "syrtos/api/run_network.h"
+#include "syrtos/api/team_size.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/log.h"
+#include "syrtos/job/networks.h"
+#include "syrtos/onnx/network.h"
 #include "syrtos/world/mpi/mpi_world.h"
 
 namespace syrtos::api {
 
 namespace {
 
-/// Of the ranks that MPI has started, those that are no servers.
-int workers_of(const job::JobRequest& job, int ranks, bool asked_for) {
-  const strategy::Exchange exchange = strategy::parse_exchange(job.exchange);
-  if (exchange.shares_memory()) {
-    fail_request(
-        "--exchange shared: the workers are threads of one process, found mpirun: leave it out, or "
-        "use --exchange ps");
+/// A network that comes from a file is read by rank 0 alone and travels to the others. What rank 0
+/// cannot read it refuses by itself, when it resolves the job.
+void share_network(const world::MpiJob& mpi, TrainRequest& request) {
+  if (request.own.network || !onnx::is_onnx_file(request.job.network)) return;
+  std::string text;
+  if (mpi.rank() == 0) {
+    try {
+      const job::Own own = own_of(request, request.job);
+      const nn::Network network =
+          own.network ? *own.network : job::find_network(request.job.network);
+      text = network.file()->path + '\n' + network.file()->bytes;
+    } catch (const RequestError&) {
+      text.clear();
+    }
   }
-  const int workers = ranks - exchange.own_servers();
-  if (workers < 1) {
-    fail_request("mpirun started {} ranks, and {} of them would be servers: start more", ranks,
-                 exchange.own_servers());
-  }
-  if (asked_for && job.workers != workers) {
-    fail_request("--workers {}: mpirun started {} ranks, {} of them workers: leave --workers out",
-                 job.workers, ranks, workers);
-  }
-  return workers;
+  text = mpi.gather(text)[0];
+  const size_t end = text.find('\n');
+  if (end == std::string::npos) return;
+  request.own.network = onnx::network_of(text.substr(end + 1), text.substr(0, end));
+}
+
+/// An MPI that another one has started takes each rank for a job of its own: several trainings of
+/// one worker, all in one run directory.
+void check_size(const world::MpiJob& mpi, const Surroundings& surroundings) {
+  if (surroundings.mpi_ranks.empty()) return;
+  if (std::to_string(mpi.size()) == surroundings.mpi_ranks) return;
+  fail_request(
+      "{} ranks were started, but MPI knows of {}: the MPI library of this host is not that of the "
+      "mpirun or srun that started it; see LD_LIBRARY_PATH and srun's --mpi",
+      surroundings.mpi_ranks, mpi.size());
 }
 
 }  // namespace
@@ -36,12 +52,14 @@ int workers_of(const job::JobRequest& job, int ranks, bool asked_for) {
 void train_under_mpi(TrainRequest request, bool workers_are_asked_for,
                      const Surroundings& surroundings, const RankHooks& hooks,
                      const OnRun& on_run) {
-  world::MpiJob mpi;
+  world::MpiJob mpi(surroundings.mpi);
   name_log(mpi.rank(), "");
+  check_size(mpi, surroundings);
+  share_network(mpi, request);
   std::optional<RankWork> work;
   std::string refused;
   try {
-    request.job.workers = workers_of(request.job, mpi.size(), workers_are_asked_for);
+    request.job.workers = workers_of(request.job, "mpirun", mpi.size(), workers_are_asked_for);
     work.emplace(request, mpi.rank(), surroundings);
   } catch (const std::exception& error) {
     refused = error.what();

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "syrtos/api/settle.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/memory.h"
+#include "syrtos/job/networks.h"
 #include "syrtos/planner/host_order.h"
 #include "syrtos/train/network/probe.h"
 
@@ -37,9 +39,14 @@ std::vector<int64_t> batches_of(int64_t batch, const ClusterProfile& cluster,
 }
 
 /// Times of another network would make a plan for that one. A name may go on with options
-/// (resnet34:shortcut=padded).
-void check_same(const std::string& network, const std::string& measured) {
+/// (resnet34:shortcut=padded). A plan needs the times alone: whose network is not known here is
+/// planned all the same.
+void check_same(const PlanRequest& request, const std::string& measured) {
   const auto name = [](const std::string& text) { return text.substr(0, text.find(':')); };
+  const std::string& asked = request.job.network;
+  if (!request.own.network && name(asked) == name(measured)) return;
+  const std::string network =
+      request.own.network ? request.own.network->name() : job::find_network(asked).name();
   if (name(network) == name(measured)) return;
   fail_request(
       "the computing times are of {}, but the job trains {}: measure it with 'syrtos probe compute "
@@ -50,22 +57,24 @@ void check_same(const std::string& network, const std::string& measured) {
 planner::Workload measure(const PlanRequest& request, const Surroundings& surroundings) {
   planner::Workload workload;
   workload.batch = request.job.batch;
+  workload.accumulate = std::max<int64_t>(1, request.job.accumulate);
   workload.replayed = request.replayed;
   job::JobRequest job = alone(request.job);
   if (request.compute) {
     workload.compute = *request.compute;
-    check_same(job.network, workload.compute.network);
+    check_same(request, workload.compute.network);
     if (job.data == "random") {
       workload.samples = job.samples;
       return workload;
     }
   }
-  const job::Job resolved =
-      job::resolve(job, surroundings.cpu, surroundings.cache_home, request.own);
+  job::Job resolved = job::resolve(job, surroundings.cpu, surroundings.cache_home, request.own);
   workload.samples = resolved.data.train->size();
   if (request.compute) return workload;
+  settle(job, surroundings, resolved);
   const std::vector<int64_t> batches =
-      batches_of(request.job.batch, request.cluster, request.space);
+      batches_of(std::max<int64_t>(1, request.job.batch / workload.accumulate), request.cluster,
+                 request.space);
   if (request.progress) {
     request.progress(fmt::format("measuring {} with batches of {}", resolved.network.name(),
                                  fmt::join(batches, ", ")));
@@ -122,6 +131,7 @@ job::JobRequest alone(job::JobRequest job) {
   job.sync = plain.sync;
   job.wire = plain.wire;
   job.update = plain.update;
+  job.split = plain.split;
   job.permits = plain.permits;
   job.bucket_mb = plain.bucket_mb;
   job.batch_norm = plain.batch_norm;

@@ -15,8 +15,8 @@ struct LoadRequest {
   std::filesystem::path checkpoint;         ///< A file or a run directory.
   std::optional<nn::Network> network = {};  ///< None: the one that the checkpoint names.
   std::string data = {};                    ///< Empty: what the network was trained on.
-  std::string precision = "auto";
-  int64_t threads = 0;  ///< 0: all cores.
+  std::string precision = "auto";           ///< auto: what it was trained in, where the CPU has it.
+  int64_t threads = 0;                      ///< 0: all cores.
   int64_t batch = 64;
   std::string views = "none";
 };

@@ -6,7 +6,9 @@
 
 #include "syrtos/api/rank_work.h"
 #include "syrtos/api/task.h"
+#include "syrtos/base/error.h"
 #include "syrtos/base/log.h"
+#include "syrtos/launch/lead.h"
 #include "syrtos/launch/token.h"
 
 namespace syrtos::api {
@@ -14,6 +16,7 @@ namespace syrtos::api {
 namespace {
 
 constexpr auto kInputTimeout = std::chrono::seconds(10);
+constexpr auto kRefusalTimeout = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -25,20 +28,54 @@ JoinedRank::JoinedRank(const std::string& word, std::function<void()> end_proces
   name_log(invitation_.rank, invitation_.host);
 }
 
-bool JoinedRank::run(const Work& work) {
-  world::Listener listener(invitation_.address);
+JoinedRank::JoinedRank(launch::Invitation invitation, std::string token,
+                       std::function<void()> end_process, std::function<bool()> should_stop)
+    : invitation_(std::move(invitation)),
+      token_(std::move(token)),
+      has_launcher_(false),
+      end_process_(std::move(end_process)),
+      should_stop_(std::move(should_stop)) {
+  name_log(invitation_.rank, invitation_.host);
+}
+
+launch::JoinOptions JoinedRank::join_options(uint16_t port) const {
   launch::JoinOptions join;
   join.invitation = invitation_;
   join.token = token_;
-  join.port = listener.port();
-  join.input = STDIN_FILENO;
+  join.port = port;
+  join.should_stop = should_stop_;
+  if (has_launcher_) {
+    join.input = STDIN_FILENO;
+  } else {
+    join.reach_timeout = launch::kStartTimeout;  // rank 0 may be started last
+  }
   join.overdue = end_process_;
-  const std::unique_ptr<launch::Membership> membership = launch::join(join);
+  return join;
+}
+
+void JoinedRank::refuse(const std::string& why) {
+  launch::JoinOptions join = join_options(0);
+  join.reach_timeout = kRefusalTimeout;
+  join.refuses = why;
+  try {
+    launch::join(join);
+  } catch (const Error& error) {
+    log_info("the others do not learn it: {}", error.what());
+  }
+}
+
+bool JoinedRank::run(const Work& work) {
+  world::Listener listener(invitation_.address);
+  const std::unique_ptr<launch::Membership> membership =
+      launch::join(join_options(listener.port()));
   const launch::Assignment& assignment = membership->assignment();
   membership->report("connecting to the other ranks");
   world::TcpOptions options;
   options.rank = assignment.rank;
   options.token = assignment.token;
+  options.lost_after = invitation_.lost_after();
+  // Each meets each, and many may share a few cores.
+  options.connect_timeout += 0.5 * static_cast<double>(assignment.members.size());
   for (const launch::Member& member : assignment.members) {
     options.members.push_back({member.host, member.address, member.port});
   }
@@ -47,6 +84,7 @@ bool JoinedRank::run(const Work& work) {
     work(world, *membership);
   } catch (const world::PeerLost& error) {
     membership->blame(error.rank());
+    if (!has_launcher_) throw;
     return false;
   }
   membership->leave();
@@ -57,9 +95,10 @@ bool train_as_rank(JoinedRank& self, const Surroundings& surroundings, const Ran
                    const job::Own& own) {
   const launch::Invitation& invitation = self.invitation();
   TrainRequest request = parse_task(self.task());
-  request.own = own;
+  if (own.network) request.own.network = own.network;
+  request.own.data = own.data;
   if (request.job.threads == 0) request.job.threads = invitation.cores;
-  RankWork work(request, invitation.rank, surroundings);
+  RankWork work(request, invitation.rank, surroundings, invitation.processes);
   return self.run([&](world::TcpWorld& world, launch::Membership& membership) {
     const auto should_stop = [&] {
       return membership.stop_requested() || surroundings.should_stop();

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "syrtos/api/train.h"
+#include "syrtos/launch/allocation.h"
 #include "syrtos/launch/invitation.h"
 #include "syrtos/launch/membership.h"
 #include "syrtos/world/tcp/tcp.h"
@@ -20,20 +21,33 @@ class JoinedRank {
   /// process has not ended by itself within a second: it must not return.
   JoinedRank(const std::string& word, std::function<void()> end_process);
 
+  /// One that no launcher of ours started, which knows both from elsewhere.
+  /// `should_stop` is asked while it waits for the others.
+  JoinedRank(launch::Invitation invitation, std::string token, std::function<void()> end_process,
+             std::function<bool()> should_stop);
+
   const launch::Invitation& invitation() const { return invitation_; }
   /// What the launcher gave all ranks to do; see LaunchOptions::task.
   const std::string& task() const { return task_; }
 
   /// Meets the others, works and leaves. False: another rank was lost, which the launcher says
-  /// once for all. Whatever else `work` throws comes through.
+  /// once for all; without a launcher that is thrown too. Whatever else `work` throws comes
+  /// through.
   using Work = std::function<void(world::TcpWorld&, launch::Membership&)>;
   bool run(const Work& work);
 
+  /// Tells the others why this rank does not come, if they can be reached soon.
+  void refuse(const std::string& why);
+
  private:
+  launch::JoinOptions join_options(uint16_t port) const;
+
   launch::Invitation invitation_;
   std::string token_;
   std::string task_;
+  bool has_launcher_ = true;
   std::function<void()> end_process_;
+  std::function<bool()> should_stop_ = {};
 };
 
 /// What the program of a rank does beside training; only worker 0's is asked.
@@ -46,6 +60,15 @@ struct RankHooks {
 /// brought along, which every rank brings along itself. False as in JoinedRank::run().
 bool train_as_rank(JoinedRank& self, const Surroundings& surroundings, const RankHooks& hooks,
                    const job::Own& own = {});
+
+/// Does the part of this process in a training whose ranks something else has started
+/// (launch/allocation.h), without MPI. Every rank calls it with the same request; of the job's
+/// workers there are as many as there are ranks beside the servers. Throws world::PeerLost, which
+/// names it, when another rank is lost.
+void train_as_started_rank(TrainRequest request, const launch::StartedRank& started,
+                           bool workers_are_asked_for, const Surroundings& surroundings,
+                           const RankHooks& hooks, const std::function<void()>& end_process,
+                           const OnRun& on_run);
 
 /// Does the part of this process in an MPI job. Every rank calls it with the same request; of the
 /// job's workers there are as many as MPI has ranks beside the servers. Throws RequestError on all

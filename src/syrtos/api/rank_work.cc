@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "syrtos/api/worker.h"
+#include "syrtos/train/progress/observer_thread.h"
 #include "syrtos/world/mpi/mpi_world.h"
 
 namespace syrtos::api {
@@ -28,6 +31,12 @@ class RankObserver final : public train::TrainObserver {
   void epoch(const run::EpochMetrics& metrics) override {
     if (shown_ != nullptr) shown_->epoch(metrics);
   }
+  void lost(int worker) override {
+    if (membership_ != nullptr) membership_->misses(worker);
+  }
+  void note(const std::string& text) override {
+    if (shown_ != nullptr) shown_->note(text);
+  }
 
  private:
   train::TrainObserver* shown_;
@@ -36,13 +45,16 @@ class RankObserver final : public train::TrainObserver {
 
 }  // namespace
 
-RankWork::RankWork(TrainRequest request, world::Rank rank, const Surroundings& surroundings)
+RankWork::RankWork(TrainRequest request, world::Rank rank, const Surroundings& surroundings,
+                   int processes)
     : request_(std::move(request)) {
   TimedJob timed = resolve_timed(request_, request_.job, surroundings);
   job::Job& job = timed.job;
+  if (!request_.precision_reason.empty()) job.precision.reason = request_.precision_reason;
   threads_ = std::make_unique<ThreadScope>(job.threads);
   train::TrainerOptions options;
   if (rank == 0) options = trainer_options(timed, request_, surroundings);
+  options.processes = processes;
   serving_ = train::server_job(job);
   if (rank < serving_.team.workers) {
     trainer_ = std::make_unique<train::Trainer>(std::move(job), rank, std::move(options));
@@ -62,9 +74,13 @@ void RankWork::run(AnyWorld& world, const RankHooks& hooks,
   if (first) open_run(*trainer_, request_, on_run);
   if (membership != nullptr) membership->report("exchanging the first weights");
   const std::unique_ptr<train::TrainObserver> shown = first ? hooks.observer() : nullptr;
-  RankObserver told(shown.get(), membership);
   Trained trained;
-  world.run(train::keep_result(trainer_->run(world, told, should_stop), trained.outcome));
+  {
+    std::optional<train::ObserverThread> shows;
+    if (first) shows.emplace(*shown);
+    RankObserver told(first ? &*shows : nullptr, membership);
+    world.run(train::keep_result(trainer_->run(world, told, should_stop), trained.outcome));
+  }
   if (!first) return;
   trained.run = trainer_->directory().path();
   hooks.finished(trained);

@@ -15,7 +15,9 @@ namespace syrtos::api {
 class RankWork {
  public:
   /// Throws RequestError.
-  RankWork(TrainRequest request, world::Rank rank, const Surroundings& surroundings);
+  /// `processes`: ranks on this machine, with this one.
+  RankWork(TrainRequest request, world::Rank rank, const Surroundings& surroundings,
+           int processes = 1);
 
   /// Trains or serves to the end, in a world that has run(Task). `membership`: none without a
   /// launcher. Worker 0 opens the run and tells `on_run`.

@@ -3,10 +3,20 @@
 #include <algorithm>
 
 #include "syrtos/base/error.h"
-#include "syrtos/job/file.h"
 #include "syrtos/run/directory.h"
+#include "syrtos/train/checkpoint/resume_point.h"
 
 namespace syrtos::api {
+
+namespace {
+
+/// Worker 0 looks at the whole of what it goes on from.
+job::JobRequest job_of(const std::filesystem::path& run) {
+  const auto directory = run::Directory::open_to_resume(run);
+  return train::find_resume_point(directory, train::CheckpointPart::header).job;
+}
+
+}  // namespace
 
 void apply(const std::vector<Change>& changes, job::JobRequest& request) {
   for (const auto& [field, text] : changes) job::set_field(request, *field, text, field->option);
@@ -18,10 +28,7 @@ job::JobRequest request_to_resume(const std::filesystem::path& run,
     return std::any_of(changes.begin(), changes.end(),
                        [&](const Change& change) { return change.first->key == key; });
   };
-  const auto directory = run::Directory::open_to_resume(run);
-  job::JobRequest request;
-  job::read_job_file(request, directory.file(run::File::job));
-  request.given.clear();  // the run's job has every field
+  job::JobRequest request = job_of(run);
   // It was chosen for the exchange that there was then.
   if (changed("distribute.exchange") || changed("distribute.sync")) request.update = "auto";
   const int64_t workers = request.workers;
@@ -44,9 +51,7 @@ job::JobRequest request_to_resume(const std::filesystem::path& run,
 
 job::JobRequest going_on(const std::filesystem::path& run, job::JobRequest request) {
   if (run.empty()) return request;
-  const auto file = run::Directory::open_to_resume(run).file(run::File::job);
-  job::JobRequest before;
-  job::read_job_file(before, file);
+  const job::JobRequest before = job_of(run);
   for (const job::JobField& field : job::job_fields()) {
     if (!field.recorded || field.may_change) continue;
     const std::string was = job::field_text(before, field);
@@ -54,7 +59,7 @@ job::JobRequest going_on(const std::filesystem::path& run, job::JobRequest reque
     if (asked == was) continue;
     if (asked != job::field_text(job::JobRequest{}, field)) {
       fail_request("{} cannot change when a run goes on: expected {} as in {}, found {}",
-                   field.option, was, file.string(), asked);
+                   field.option, was, run.string(), asked);
     }
     job::set_field(request, field, was, field.option);
   }

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <string>
 
 #include "syrtos/base/cpu.h"
 
@@ -12,6 +13,9 @@ struct Surroundings {
   CpuInfo cpu = cpu_info();
   /// Data sets and what was measured once are kept below it; empty: nothing is kept.
   std::filesystem::path cache_home = {};
+  /// Which MPI started this process (see world::MpiLibrary), for train_under_mpi(); empty: any.
+  std::string mpi = {};
+  std::string mpi_ranks = {};  ///< How many it has started; empty: it does not say.
   /// Asked between steps, from several threads; true: end in good order.
   std::function<bool()> should_stop = [] { return false; };
 };

@@ -2,22 +2,36 @@
 
 #include <nlohmann/json.hpp>
 
+#include "syrtos/base/base64.h"
+#include "syrtos/base/compress.h"
 #include "syrtos/base/error.h"
 #include "syrtos/job/file.h"
+#include "syrtos/onnx/network.h"
 
 namespace syrtos::api {
 
 using nlohmann::json;
 
+namespace {
+constexpr size_t kMostNetwork = size_t{1} << 28;
+}  // namespace
+
 std::string to_task(const TrainRequest& request) {
-  return json{{"job", job::to_toml(request.job)},
-              {"given", request.job.given},
-              {"run", request.job.run},
-              {"resume", request.resume.string()},
-              {"planned_step_s", request.planned_step_s},
-              {"asked", request.asked},
-              {"data_s", request.data_s}}
-      .dump(-1, ' ', false, json::error_handler_t::replace);
+  json task{{"job", job::to_toml(request.job)},
+            {"given", request.job.given},
+            {"run", request.job.run},
+            {"resume", request.resume.string()},
+            {"owner", request.claim.token},
+            {"force", request.claim.force},
+            {"planned_step_s", request.planned_step_s},
+            {"asked", request.asked},
+            {"data_s", request.data_s},
+            {"precision_reason", request.precision_reason}};
+  const nn::NetworkFile* file = request.own.network ? request.own.network->file() : nullptr;
+  if (file != nullptr) {
+    task["network"] = {{"path", file->path}, {"file", to_base64(compressed(file->bytes))}};
+  }
+  return task.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 TrainRequest parse_task(const std::string& line) {
@@ -32,9 +46,18 @@ TrainRequest parse_task(const std::string& line) {
     }
     request.job.run = task.at("run").get<std::string>();
     request.resume = task.at("resume").get<std::string>();
+    request.claim = {task.at("owner").get<std::string>(), task.at("force").get<bool>()};
     request.planned_step_s = task.at("planned_step_s").get<double>();
     request.asked = task.at("asked").get<double>();
     request.data_s = task.at("data_s").get<double>();
+    request.precision_reason = task.at("precision_reason").get<std::string>();
+    if (task.contains("network")) {
+      const json& network = task["network"];
+      const std::string what = "the launcher's network";
+      const std::string packed = from_base64(network.at("file").get<std::string>(), what);
+      request.own.network = onnx::network_of(decompressed(packed, kMostNetwork, what),
+                                             network.at("path").get<std::string>());
+    }
   } catch (const json::exception& error) {
     fail_request("expected what to train on standard input, from the launcher, found: {}",
                  error.what());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "syrtos/api/resume.h"
+#include "syrtos/api/settle.h"
 #include "syrtos/api/worker.h"
 #include "syrtos/base/clock.h"
 #include "syrtos/base/parallel.h"
@@ -32,10 +33,11 @@ job::JobRequest with_threads(job::JobRequest job, int cores) {
 
 Trained train(const TrainRequest& request, const Surroundings& surroundings,
               train::TrainObserver& observer, const OnRun& on_run) {
-  TimedJob timed = resolve_timed(
-      request, with_threads(going_on(request.resume, request.job), surroundings.cpu.cores),
-      surroundings);
+  const job::JobRequest asked_for =
+      with_threads(going_on(request.resume, request.job), surroundings.cpu.cores);
+  TimedJob timed = resolve_timed(request, asked_for, surroundings);
   job::Job& job = timed.job;
+  settle(asked_for, surroundings, job);
   const double asked = timed.beginning.asked;
   const ThreadScope threads(job.threads);
   const train::TrainerOptions options = trainer_options(timed, request, surroundings);

@@ -1,14 +1,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <new>
 
+#include "syrtos/base/descriptor.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/log.h"
 #include "syrtos/cli/command.h"
 #include "syrtos/cli/interrupt.h"
-#include "syrtos/ops/onednn/backend.h"
+#include "syrtos/ops/cpu/backend.h"
 
 namespace syrtos::cli {
 
@@ -24,6 +26,7 @@ LogLevel level_of(int verbose) {
 int run_chosen(const Run& chosen, int verbose) {
   try {
     const LogScope log(level_of(verbose));
+    raise_descriptor_limit();
     catch_interrupts();
     return chosen({read_environment(), cpu_info(), interrupted, verbose});
   } catch (const RequestError& error) {
@@ -41,7 +44,7 @@ int run_chosen(const Run& chosen, int verbose) {
 
 int run(int argc, char** argv) {
   Parser parser("syrtos", "Syrtos trains deep networks on CPUs.", [] {
-    return fmt::format("syrtos {} (oneDNN {})", SYRTOS_VERSION, ops::onednn::version());
+    return fmt::format("syrtos {} (oneDNN {})", SYRTOS_VERSION, ops::cpu::version());
   });
   Command app = parser.program();
   app.footer(
@@ -50,11 +53,14 @@ int run(int argc, char** argv) {
       "  syrtos train examples/mnist-lenet5.toml\n"
       "  syrtos train --network resnet18 --data random --steps 20\n"
       "  syrtos models show resnet50\n\n"
-      "Exit codes: 0 done, 1 the run failed, 2 the request was wrong.");
+      "Exit codes: 0 done, 1 the run failed, 2 the request was wrong, 128 + N ended by signal N\n"
+      "(130: Ctrl-C).");
   Run chosen;
   add_train(app, chosen);
+  add_search(app, chosen);
   add_eval(app, chosen);
   add_predict(app, chosen);
+  add_export(app, chosen);
   add_models(app, chosen);
   add_data(app, chosen);
   add_probe(app, chosen);
@@ -62,8 +68,11 @@ int run(int argc, char** argv) {
   add_estimate(app, chosen);
   add_explain(app, chosen);
   add_watch(app, chosen);
+  add_compare(app, chosen);
   add_doctor(app, chosen);
+  add_submit(app, chosen);
   add_rank(app, chosen);
+  add_slot(app, chosen);
   int verbose = 0;
   parser.add_counter_everywhere(
       "-v,--verbose", verbose,
@@ -74,8 +83,10 @@ int run(int argc, char** argv) {
     print_error(error.what());
     return kExitRequest;
   }
-  const int code = run_chosen(chosen, verbose);
-  if (std::fflush(stdout) != 0 && code == kExitDone) {
+  int code = run_chosen(chosen, verbose);
+  if (code == kExitFailed && interrupted()) code = interrupt_code();
+  // A reader that is gone has seen enough.
+  if (std::fflush(stdout) != 0 && errno != EPIPE && code == kExitDone) {
     print_error("the output could not be written; is the disk full?");
     return kExitFailed;
   }

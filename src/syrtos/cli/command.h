@@ -8,6 +8,7 @@
 #include "syrtos/base/config.h"
 #include "syrtos/base/cpu.h"
 #include "syrtos/cli/parser.h"
+#include "syrtos/launch/remote.h"
 
 namespace syrtos::cli {
 
@@ -30,6 +31,9 @@ api::Surroundings surroundings(const Context& context);
 std::vector<std::string> own_command(const Context& context,
                                      const std::vector<std::string>& arguments);
 
+/// How hosts get this program: a package is copied to those that lack it, unless `installed`.
+launch::HostProgram host_program(const Context& context, bool installed);
+
 /// Ends the process at once, from any thread; for ranks whose launcher is gone.
 [[noreturn]] void end_process();
 
@@ -38,8 +42,10 @@ using Run = std::function<int(const Context&)>;
 
 // Each adds its command to the program and sets `run` when it is chosen.
 void add_train(Command app, Run& run);
+void add_search(Command app, Run& run);
 void add_eval(Command app, Run& run);
 void add_predict(Command app, Run& run);
+void add_export(Command app, Run& run);
 void add_models(Command app, Run& run);
 void add_data(Command app, Run& run);
 void add_probe(Command app, Run& run);
@@ -48,8 +54,11 @@ void add_estimate(Command app, Run& run);
 void add_probe_network(Command probe, Run& run);
 void add_explain(Command app, Run& run);
 void add_watch(Command app, Run& run);
+void add_compare(Command app, Run& run);
 void add_doctor(Command app, Run& run);
+void add_submit(Command app, Run& run);
 void add_rank(Command app, Run& run);
+void add_slot(Command app, Run& run);
 
 /// The whole program. Prints errors itself.
 int run(int argc, char** argv);

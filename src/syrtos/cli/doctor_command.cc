@@ -4,8 +4,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 #include "syrtos/cli/command.h"
+#include "syrtos/cli/doctor_hosts.h"
 #include "syrtos/launch/remote.h"
 #include "syrtos/train/measure/doctor.h"
 
@@ -51,14 +53,37 @@ int run_doctor(bool as_json, const Context& context) {
 
 void add_doctor(Command app, Run& run) {
   auto as_json = std::make_shared<bool>(false);
-  Command command = app.add_subcommand("doctor", "Look at this machine and what is missing");
+  auto request = std::make_shared<DoctorHostsRequest>();
+  auto as_host = std::make_shared<std::string>();
+  Command command =
+      app.add_subcommand("doctor", "Look at this machine, or at hosts, and what is missing");
   command.add_flag("--json", *as_json, "print as JSON");
+  command
+      .add_option("--hosts", request->hosts,
+                  "look at these, and at what is between them: a,b,c or a file")
+      .type_name("HOSTS");
+  command.add_option("--remote-shell", request->remote_shell,
+                     "what reaches a host like 'ssh HOST COMMAND' does");
+  command.add_flag("--installed", request->installed,
+                   "use what is installed there at the same path, also where this program is a "
+                   "package");
+  command.add_option("--as-host", *as_host).hidden();  // one of them
   // What launchers compare between hosts.
   auto identity = std::make_shared<bool>(false);
   command.add_flag("--identity", *identity).hidden();
-  command.footer("Example:\n  syrtos doctor");
-  command.callback([as_json, identity, &run] {
-    run = [as_json, identity](const Context& context) {
+  command.footer(
+      "Exit code with --hosts: 1 when something is wrong.\n\n"
+      "Examples:\n"
+      "  syrtos doctor\n"
+      "  syrtos doctor --hosts hosts.txt");
+  command.callback([as_json, identity, request, as_host, &run] {
+    run = [as_json, identity, request, as_host](const Context& context) {
+      if (!as_host->empty()) return be_examined(*as_host, context);
+      request->json = *as_json;
+      if (!request->hosts.empty()) return examine_hosts(*request, context);
+      if (request->installed) {
+        fail_request("--installed is for --hosts: name the hosts, or leave it out");
+      }
       if (!*identity) return run_doctor(*as_json, context);
       fmt::print("{}\n", launch::identity_line(context.cpu.cores));
       return kExitDone;

@@ -158,7 +158,7 @@ void add_times(Command command, EstimateOptions& options) {
       .type_name("SECONDS");
   command.add_option("--t-comm", options.t_comm, "time to move all weights once over the link")
       .type_name("SECONDS");
-  ProbeRequest& probe = options.probe;
+  api::ProbeRequest& probe = options.probe;
   const auto group = "Times measured here instead";
   command.add_option("--network", probe.network, "t_grad: forward and backward pass of this one")
       .type_name("NAME")

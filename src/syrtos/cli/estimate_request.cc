@@ -94,7 +94,7 @@ void measure(const EstimateOptions& options, const Context& context, EstimateReq
   if (!(bytes_per_s > 0)) {
     fail_request("--bandwidth: expected more than 0, found '{}'", options.bandwidth);
   }
-  const ProbeWork work = resolve(options.probe, context.cpu);
+  const api::ProbeWork work = resolve(options.probe, surroundings(context));
   const train::ProbeResult probe = probe_compute(work.network, work.options, context.interrupted);
   if (context.interrupted()) fail_run("interrupted after {} steps", probe.steps);
   const double bytes = static_cast<double>(probe.parameters) * kBytesPerParameter;

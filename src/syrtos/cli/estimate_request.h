@@ -3,8 +3,8 @@
 #include <functional>
 #include <string>
 
+#include "syrtos/api/probe.h"
 #include "syrtos/cli/command.h"
-#include "syrtos/cli/probe_request.h"
 #include "syrtos/planner/formulas.h"
 
 namespace syrtos::cli {
@@ -20,7 +20,7 @@ struct EstimateOptions {
   std::string to;
   bool bounds = false;
   bool json = false;
-  ProbeRequest probe = {.network = ""};
+  api::ProbeRequest probe = {.network = ""};
   std::string bandwidth = "1 Gbit/s";
   std::function<bool(const char*)> given;  ///< whether an option was
 };

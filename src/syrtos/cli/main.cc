@@ -1,3 +1,4 @@
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <array>
@@ -25,6 +26,7 @@ void restart_with_short_waits(char** arguments) {
 
 int main(int argc, char** argv) {
   restart_with_short_waits(argv);
+  prctl(PR_SET_NAME, "syrtos");  // process lists would show the loader's name in a package
   const syrtos::data::CutFileGuard guard;
   return syrtos::cli::run(argc, argv);
 }

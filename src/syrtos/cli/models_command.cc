@@ -7,6 +7,7 @@
 #include "syrtos/graph/passes.h"
 #include "syrtos/graph/print.h"
 #include "syrtos/job/image_size.h"
+#include "syrtos/job/networks.h"
 #include "syrtos/job/precision.h"
 #include "syrtos/job/request.h"
 #include "syrtos/nn/summary.h"
@@ -40,7 +41,7 @@ nn::ModelOptions model_options(const nn::Network& network, const Options& option
   result.width = image[2];
   if (options.classes != job::kUnset) result.classes = options.classes;
   result.batch = options.batch;
-  result.dtype = job::choose_precision(options.precision, context.cpu).dtype;
+  result.dtype = job::choose_precision(options.precision, context.cpu, network, result).dtype;
   return result;
 }
 
@@ -71,7 +72,7 @@ int list_models(const Options& options) {
 }
 
 int show_model(const Options& options, const Context& context) {
-  const nn::Network network = nn::find_network(options.name);
+  const nn::Network network = job::find_network(options.name);
   const nn::ModelOptions model = model_options(network, options, context);
   if (!options.json) {
     fmt::print("{}", nn::model_table(network, model));
@@ -92,7 +93,7 @@ int show_model(const Options& options, const Context& context) {
 }
 
 int print_graph(const Options& options, const Context& context) {
-  const nn::Network network = nn::find_network(options.name);
+  const nn::Network network = job::find_network(options.name);
   const nn::ModelOptions model_with = model_options(network, options, context);
   if (options.compiled) {
     train::CompiledNetwork compiled(network, model_with, train::CompiledNetwork::Use::training);
@@ -100,6 +101,7 @@ int print_graph(const Options& options, const Context& context) {
     return kExitDone;
   }
   nn::Model model = network.build(model_with);
+  if (options.optimised) graph::recognise(model.graph);
   graph::add_gradients(model.graph, model.loss);
   if (options.optimised) graph::optimise(model.graph);
   fmt::print("{}", options.dot ? graph::to_dot(model.graph) : graph::to_table(model.graph));
@@ -107,7 +109,9 @@ int print_graph(const Options& options, const Context& context) {
 }
 
 void add_model_options(Command command, Options& options) {
-  command.add_option("NAME", options.name, "network, such as resnet34 or resnet34:shortcut=padded")
+  command
+      .add_option("NAME", options.name,
+                  "network, such as resnet34 or resnet34:shortcut=padded, or an ONNX file")
       .required()
       .type_name("");
   command.add_option("--input", options.input, "image size, 32, 48x64 or 3x48x64");

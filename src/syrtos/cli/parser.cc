@@ -1,6 +1,7 @@
 #include "syrtos/cli/parser.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -24,6 +25,14 @@ const CLI::App* deepest(const CLI::App& app, std::string& path) {
   return at;
 }
 
+std::string value_text(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  if (type == "UINT") return "a whole number of 0 or more";
+  if (type == "INT") return "a whole number";
+  if (type == "FLOAT") return "a number";
+  return type.empty() || type == "TEXT" ? "a value" : type;
+}
+
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
@@ -40,13 +49,37 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
+/// What CLI11 found, as all our messages say it: expected, found.
+std::string expectation(const CLI::App& at, const CLI::ParseError& error) {
+  const std::string text = error.what();
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && text.ends_with("missing")) {
+    const size_t colon = text.find(": ");
+    const CLI::Option* option = at.get_option_no_throw(text.substr(0, colon));
+    return fmt::format("{}: expected {}, found nothing", text.substr(0, colon),
+                       option == nullptr ? "a value" : value_text(*option));
+  }
+  constexpr std::string_view kNotConverted = "Could not convert: ";
+  if (text.starts_with(kNotConverted)) {  // "Could not convert: --top = x"
+    const std::string rest = text.substr(kNotConverted.size());
+    const size_t equals = rest.find(" = ");
+    const CLI::Option* option = at.get_option_no_throw(rest.substr(0, equals));
+    return fmt::format("{}: expected {}, found '{}'", rest.substr(0, equals),
+                       option == nullptr ? "another value" : value_text(*option),
+                       equals == std::string::npos ? "" : rest.substr(equals + 3));
+  }
+  if (text == "A subcommand is required") {
+    return fmt::format("expected one of {}, found nothing", fmt::join(command_names(at), ", "));
+  }
+  return text;
+}
+
 // CLI11 says that something was not expected; this says what would have been.
 std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   std::string path;
   const CLI::App* at = deepest(app, path);
   const std::string help = fmt::format("see '{} --help'", path);
   const std::vector<std::string> extra = app.remaining(true);
-  if (extra.empty()) return fmt::format("{}; {}", error.what(), help);
+  if (extra.empty()) return fmt::format("{}; {}", expectation(*at, error), help);
   const std::string word = extra.front().substr(0, extra.front().find('='));
   if (word.starts_with("-")) {
     const std::vector<std::string> known = option_names(*at);
@@ -120,12 +153,22 @@ Option& Option::delimiter(char between) {
 }
 
 Option& Option::positive() {
-  option_->check(CLI::PositiveNumber);
+  option_->check([](const std::string& text) {
+    double value = 0;
+    const bool good = CLI::detail::lexical_cast(text, value) && value > 0;
+    return good ? std::string() : fmt::format("expected a number above 0, found '{}'", text);
+  });
   return *this;
 }
 
 Option& Option::range(int64_t least, int64_t most) {
-  option_->check(CLI::Range(least, most));
+  option_->check([=](const std::string& text) {
+    int64_t value = 0;
+    const bool good = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
+    return good ? std::string()
+                : fmt::format("expected a whole number from {} to {}, found '{}'", least, most,
+                              text);
+  });
   return *this;
 }
 

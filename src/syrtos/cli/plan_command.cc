@@ -87,7 +87,7 @@ void add_plan(Command app, Run& run) {
       .type_name("FILE|TEXT");
   command
       .add_option("--hosts", plan.hosts,
-                  "file of hosts that the plan is for: NAME [slots=N] [address=A]")
+                  "hosts that the plan is for: a,b:2,c or a file, NAME [slots=N] [address=A]")
       .type_name("FILE");
   command
       .add_option("--compute", plan.compute,

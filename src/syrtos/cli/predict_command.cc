@@ -4,7 +4,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 
+#include "syrtos/api/ensemble.h"
 #include "syrtos/api/predict.h"
 #include "syrtos/cli/command.h"
 
@@ -32,12 +34,21 @@ std::vector<size_t> ranked(const std::vector<double>& probabilities) {
 
 int run_predict(Options options, const Context& context) {
   options.load.batch = 1;
-  train::Predictor predictor = api::load(options.load, surroundings(context));
-  const std::vector<std::string>& names = predictor.description().class_names;
+  const api::Surroundings here = surroundings(context);
+  std::optional<api::EnsemblePredictor> ensemble;
+  std::optional<train::Predictor> alone;
+  if (api::is_ensemble(options.load.checkpoint)) {
+    ensemble.emplace(options.load, here);
+  } else {
+    alone.emplace(api::load(options.load, here));
+  }
+  const std::vector<std::string>& names =
+      (ensemble ? ensemble->first() : *alone).description().class_names;
   const auto name = [&](size_t k) { return k < names.size() ? names[k] : std::to_string(k); };
   nlohmann::json results = nlohmann::json::array();
   for (const std::string& image : options.images) {
-    const std::vector<double> probabilities = predictor.predict(image);
+    const std::vector<double> probabilities =
+        ensemble ? ensemble->predict(image) : alone->predict(image);
     nlohmann::json classes = nlohmann::json::array();
     std::string line;
     for (const size_t k : ranked(probabilities)) {
@@ -57,18 +68,19 @@ int run_predict(Options options, const Context& context) {
 void add_predict(Command app, Run& run) {
   auto options = std::make_shared<Options>();
   Command command = app.add_subcommand("predict", "Classify images with a trained network");
-  command.add_option("RUN", options->load.checkpoint, "run directory or checkpoint")
+  command.add_option("RUN", options->load.checkpoint, "run directory, checkpoint or ensemble")
       .required()
       .type_name("");
   command
       .add_option("IMAGE", options->images,
-                  "picture (JPEG, PNG, PNM), or test:INDEX of the test data")
+                  "picture (JPEG, PNG, WebP, BMP, PNM), or test:INDEX of the test data")
       .required()
       .take_all()
       .type_name("");
   command.add_option("--data", options->load.data,
                      "where test:INDEX is (default: what it was trained on)");
-  command.add_option("--precision", options->load.precision, "auto, f32 or bf16");
+  command.add_option("--precision", options->load.precision,
+                     "f32 or bf16 (default: as it was trained)");
   command.add_option("--threads", options->load.threads, "default: all cores");
   command.add_flag("--json", options->json, "print the result as JSON");
   command.footer(

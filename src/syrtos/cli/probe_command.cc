@@ -1,15 +1,17 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "syrtos/api/probe.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 #include "syrtos/cli/command.h"
-#include "syrtos/cli/probe_request.h"
 #include "syrtos/job/resolve.h"
 #include "syrtos/strategy/compute_times.h"
+#include "syrtos/train/measure/fastest.h"
 #include "syrtos/train/network/probe_data.h"
 
 namespace syrtos::cli {
@@ -23,43 +25,12 @@ using train::ProbeResult;
 constexpr size_t kShownKernels = 40;
 
 struct Options {
-  ProbeRequest probe;
+  api::ProbeRequest probe;
   std::string times;          ///< file to write
   std::vector<int64_t> more;  ///< batch sizes that it has too
+  bool compare = false;
   bool json = false;
 };
-
-json to_json(const std::vector<ProbeGroup>& groups) {
-  json list = json::array();
-  for (const ProbeGroup& group : groups) {
-    list.push_back(
-        {{"name", group.name}, {"count", group.count}, {"ms", group.ms}, {"gflops", group.gflops}});
-  }
-  return list;
-}
-
-json to_json(const ProbeResult& r) {
-  json result = {{"network", r.network},
-                 {"parameters", r.parameters},
-                 {"batch", r.batch},
-                 {"input", {r.image[0], r.image[1], r.image[2]}},
-                 {"classes", r.classes},
-                 {"precision", to_string(r.precision.dtype)},
-                 {"threads", r.threads},
-                 {"steps", r.steps},
-                 {"t_step_ms", r.t_step_ms},
-                 {"t_forward_ms", r.t_forward_ms},
-                 {"t_backward_ms", r.t_backward_ms},
-                 {"t_update_ms", r.t_update_ms},
-                 {"gflops", r.gflops},
-                 {"peak_rss_mb", r.peak_rss_mb},
-                 {"arena_mb", r.arena_mb}};
-  if (!r.by_operation.empty()) {
-    result["by_operation"] = to_json(r.by_operation);
-    result["by_kernel"] = to_json(r.by_kernel);
-  }
-  return result;
-}
 
 void print_groups(const char* title, const std::vector<ProbeGroup>& groups, size_t shown) {
   double total = 0;
@@ -79,8 +50,8 @@ void print(const ProbeResult& r) {
              to_string(r.precision.dtype), r.precision.reason, r.threads,
              r.threads == 1 ? "" : "s");
   fmt::print(
-      "step {:.2f} ms = forward {:.2f} + backward {:.2f} + update {:.2f} "
-      "(medians of {} steps), {:.0f} GFLOP/s\n",
+      "step {:.2f} ms: forward {:.2f}, backward {:.2f}, update {:.2f} "
+      "(each the median of {} steps), {:.0f} GFLOP/s\n",
       r.t_step_ms, r.t_forward_ms, r.t_backward_ms, r.t_update_ms, r.steps, r.gflops);
   fmt::print("memory: {:.0f} MB at most, of these {:.0f} MB arena\n", r.peak_rss_mb, r.arena_mb);
   if (r.by_operation.empty()) return;
@@ -88,8 +59,47 @@ void print(const ProbeResult& r) {
   print_groups("layer, operation, implementation", r.by_kernel, kShownKernels);
 }
 
+/// Every precision and number of threads, side by side; the fastest is what auto takes.
+int compare(const Options& options, const Context& context) {
+  if (!options.times.empty() || options.probe.profile) {
+    fail_request("--compare measures whole steps alone: leave {} out",
+                 options.times.empty() ? "--profile" : "--times");
+  }
+  api::ProbeRequest request = options.probe;
+  const api::ProbeWork work = resolve(request, surroundings(context));
+  const std::vector<DType> dtypes = request.precision == "auto"
+                                        ? train::precisions_of(context.cpu)
+                                        : std::vector{work.options.precision.dtype};
+  const std::vector<int> threads = request.threads == 0 ? train::thread_counts(context.cpu.cores)
+                                                        : std::vector{work.options.threads};
+  const std::vector<train::Setting> measured =
+      compare_settings(work.network, work.options, dtypes, threads, context.interrupted);
+  if (context.interrupted()) return kExitFailed;
+  const auto best =
+      std::min_element(measured.begin(), measured.end(),
+                       [](const auto& a, const auto& b) { return a.step_ms < b.step_ms; });
+  json list = json::array();
+  if (!options.json)
+    fmt::print("{:>9}  {:>7}  {:>9}  {:>9}\n", "precision", "threads", "step, ms", "images/s");
+  for (const train::Setting& setting : measured) {
+    const double rate = 1e3 * static_cast<double>(work.options.batch) / setting.step_ms;
+    list.push_back({{"precision", to_string(setting.dtype)},
+                    {"threads", setting.threads},
+                    {"t_step_ms", setting.step_ms}});
+    if (options.json) continue;
+    fmt::print("{:>9}  {:>7}  {:>9.2f}  {:>9.0f}  {}\n", to_string(setting.dtype), setting.threads,
+               setting.step_ms, rate,
+               &setting == &*best
+                   ? "fastest"
+                   : fmt::format("{:.2f} times as long", setting.step_ms / best->step_ms));
+  }
+  if (options.json) fmt::print("{}\n", list.dump());
+  return kExitDone;
+}
+
 int run_probe(const Options& options, const Context& context) {
-  ProbeWork probe = resolve(options.probe, context.cpu);
+  if (options.compare) return compare(options, context);
+  api::ProbeWork probe = resolve(options.probe, surroundings(context));
   probe.options.profile = probe.options.profile || !options.times.empty();
   ProbeResult result = probe_compute(probe.network, probe.options, context.interrupted);
   if (context.interrupted()) {
@@ -113,7 +123,7 @@ int run_probe(const Options& options, const Context& context) {
     result.by_kernel.clear();
   }
   if (options.json) {
-    fmt::print("{}\n", to_json(result).dump());
+    fmt::print("{}\n", api::to_json(result).dump());
   } else {
     print(result);
   }
@@ -198,14 +208,14 @@ void add_probe(Command app, Run& run) {
   add_probe_data(command, run);
   add_probe_network(command, run);
   Command compute = command.add_subcommand("compute", "Time the training steps of a network");
-  ProbeRequest& probe = options->probe;
+  api::ProbeRequest& probe = options->probe;
   compute.add_option("--network", probe.network, "network").show_default();
   compute.add_option("--batch", probe.batch, "samples per step").show_default();
   compute.add_option("--input", probe.input,
                      "image size, 32, 48x64 or 3x48x64 (default: the network's)");
   compute.add_option("--classes", probe.classes, "number of classes (default: the network's)");
   compute.add_option("--precision", probe.precision, "auto, f32 or bf16").show_default();
-  compute.add_option("--threads", probe.threads, "default: all cores");
+  compute.add_option("--threads", probe.threads, "default: what is fastest here");
   compute.add_option("--seconds", probe.seconds, "how long to measure").show_default();
   compute.add_flag("--profile", probe.profile, "time of each operation and kernel");
   compute
@@ -214,11 +224,13 @@ void add_probe(Command app, Run& run) {
       .type_name("FILE");
   compute.add_option("--more-batches", options->more, "sizes that the file is to have too: 21,11")
       .delimiter(',');
+  compute.add_flag("--compare", options->compare, "every precision and number of threads");
   compute.add_flag("--json", options->json, "print as JSON");
   compute.footer(
       "Examples:\n"
       "  syrtos probe compute --network resnet18 --batch 42 --input 32 --json\n"
-      "  syrtos probe compute --network alexnet --input 64 --precision bf16 --profile");
+      "  syrtos probe compute --network alexnet --input 64 --precision bf16 --profile\n"
+      "  syrtos probe compute --network cifar10-fast --compare");
   compute.callback([options, &run] {
     run = [options](const Context& context) { return run_probe(*options, context); };
   });

@@ -30,6 +30,7 @@ constexpr int kLineNeeds = 80;  // columns
 struct Request {
   std::string hosts;  ///< file
   std::string remote_shell = "ssh";
+  bool installed = false;  ///< bring no package along
   bool local = false;
   int workers = kWorkers;  ///< of local
   std::string to;          ///< file
@@ -149,9 +150,10 @@ launch::LaunchOptions options_of(const Request& request, const Context& context)
         "one machine with --local",
         request.hosts, options.hosts.front().name);
   }
-  options.remote = launch::RemoteShell{request.remote_shell, fs::current_path()};
-  launch::check_hosts(options.hosts, *options.remote,
-                      own_command(context, {"doctor", "--identity"}), context.interrupted);
+  const launch::HostProgram program = host_program(context, request.installed);
+  options.remote =
+      launch::RemoteShell{request.remote_shell, fs::current_path(), !program.package.empty()};
+  launch::prepare_hosts(options.hosts, *options.remote, program, context.interrupted);
   for (const launch::Host& host : options.hosts) {
     const auto rank = static_cast<int>(options.placements.size());
     options.placements.push_back({rank, launch::Role::worker, rank, host.cores});
@@ -200,8 +202,12 @@ void add_probe_network(Command probe, Run& run) {
   auto request = std::make_shared<Request>();
   Command command =
       probe.add_subcommand("network", "Measure the hosts of a cluster and what is between them");
-  command.add_option("--hosts", request->hosts, "file of hosts: NAME [slots=N] [address=A]")
-      .type_name("FILE");
+  command
+      .add_option("--hosts", request->hosts, "hosts: a,b:2,c or a file, NAME [slots=N] [address=A]")
+      .type_name("HOSTS");
+  command.add_flag("--installed", request->installed,
+                   "use what is installed there at the same path, also where this program is a "
+                   "package");
   command.add_option("--remote-shell", request->remote_shell,
                      "what reaches a host like 'ssh HOST COMMAND' does");
   command.add_flag("--local", request->local, "measure between processes of this machine");

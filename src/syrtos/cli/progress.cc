@@ -1,6 +1,7 @@
 #include "syrtos/cli/progress.h"
 
 #include <fmt/format.h>
+#include <stdio_ext.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -80,16 +81,19 @@ void Progress::started(const train::StartInfo& info) {
   sample_ = info.job.sample_word();
   first_step_ = info.first_step;
   start_ = last_drawn_ = Clock::now();
-  for (const std::string& line : train::start_lines(info, strong())) {
-    fmt::print(place_.out, "{}\n", line);
-  }
-  std::fflush(place_.out);
+  std::string text;
+  for (const std::string& line : train::start_lines(info, strong())) text += line + "\n";
+  put(text);
+}
+
+void Progress::put(const std::string& text) const {
+  std::fwrite(text.data(), 1, text.size(), place_.out);
+  if (std::fflush(place_.out) != 0) __fpurge(place_.out);
 }
 
 void Progress::clear() {
-  if (drawn_) fmt::print(place_.out, "\r\x1b[K");
+  put(drawn_ ? "\r\x1b[K" : "");
   drawn_ = false;
-  std::fflush(place_.out);
 }
 
 void Progress::step(const train::StepProgress& info) {
@@ -102,20 +106,21 @@ void Progress::step(const train::StepProgress& info) {
   if (terminal_) {
     // What fills the last column may begin a new line.
     const int columns = (place_.columns > 0 ? place_.columns : columns_of(place_.out)) - 1;
-    fmt::print(place_.out, "\r\x1b[K{}",
-               progress_line(info, left, sample_, columns, true, strong()));
+    put("\r\x1b[K" + progress_line(info, left, sample_, columns, true, strong()));
   } else {
-    fmt::print(place_.out, "{}\n",
-               progress_line(info, left, sample_, std::numeric_limits<int>::max(), false));
+    put(progress_line(info, left, sample_, std::numeric_limits<int>::max(), false) + "\n");
   }
-  std::fflush(place_.out);
   drawn_ = terminal_;
+}
+
+void Progress::note(const std::string& text) {
+  clear();
+  put(fmt::format("{}: {}\n", strong()("note"), text));
 }
 
 void Progress::epoch(const train::EpochMetrics& metrics) {
   clear();
-  fmt::print(place_.out, "{}\n", train::epoch_line(metrics, epochs_, sample_, strong()));
-  std::fflush(place_.out);
+  put(train::epoch_line(metrics, epochs_, sample_, strong()) + "\n");
   last_drawn_ = Clock::now();
 }
 

@@ -32,12 +32,15 @@ class Progress : public train::TrainObserver {
   void started(const train::StartInfo& info) override;
   void step(const train::StepProgress& info) override;
   void epoch(const train::EpochMetrics& metrics) override;
+  void note(const std::string& text) override;
   /// Takes the bar away, before anything else is printed.
   void clear();
 
  private:
   using Clock = std::chrono::steady_clock;
   train::Emphasis strong() const;
+  /// What cannot be printed, because nobody reads it any more, is left out.
+  void put(const std::string& text) const;
 
   ProgressPlace place_;
   bool terminal_;

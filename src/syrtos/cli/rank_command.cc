@@ -6,6 +6,7 @@
 
 #include "syrtos/api/rank.h"
 #include "syrtos/api/task.h"
+#include "syrtos/cli/interrupt.h"
 #include "syrtos/cli/progress.h"
 #include "syrtos/cli/train_options.h"
 
@@ -21,6 +22,7 @@ struct Options {
 };
 
 int run_rank(const Options& options, const Context& context) {
+  outlive_readers();
   api::JoinedRank self(options.join, end_process);
   const launch::Invitation& invitation = self.invitation();
   int code = kExitDone;

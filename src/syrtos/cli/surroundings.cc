@@ -1,5 +1,6 @@
-#include <filesystem>
+#include <fmt/format.h>
 
+#include "syrtos/base/program_file.h"
 #include "syrtos/cli/command.h"
 
 namespace syrtos::cli {
@@ -7,15 +8,26 @@ namespace syrtos::cli {
 api::Surroundings surroundings(const Context& context) {
   return {.cpu = context.cpu,
           .cache_home = context.environment.cache_home,
+          .mpi = context.environment.mpi,
+          .mpi_ranks = context.environment.mpi_ranks,
           .should_stop = context.interrupted};
 }
 
 std::vector<std::string> own_command(const Context& context,
                                      const std::vector<std::string>& arguments) {
-  std::vector<std::string> command = {std::filesystem::read_symlink("/proc/self/exe").string()};
+  const std::filesystem::path& package = context.environment.package;
+  std::vector<std::string> command = {(package.empty() ? program_file() : package).string()};
   command.insert(command.end(), arguments.begin(), arguments.end());
   if (context.verbose > 0) command.push_back("--verbose=" + std::to_string(context.verbose));
   return command;
+}
+
+launch::HostProgram host_program(const Context& context, bool installed) {
+  launch::HostProgram program;
+  program.identity = own_command(context, {"doctor", "--identity"});
+  if (!installed) program.package = context.environment.package;
+  program.note = [](const std::string& text) { fmt::print(stderr, "{}\n", text); };
+  return program;
 }
 
 }  // namespace syrtos::cli

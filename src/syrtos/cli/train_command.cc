@@ -4,41 +4,29 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <optional>
 
+#include "syrtos/api/ensemble.h"
 #include "syrtos/api/launch.h"
 #include "syrtos/api/rank.h"
+#include "syrtos/api/run_network.h"
 #include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/process_age.h"
+#include "syrtos/cli/interrupt.h"
+#include "syrtos/cli/job_options.h"
 #include "syrtos/cli/page.h"
 #include "syrtos/cli/progress.h"
 #include "syrtos/cli/train_options.h"
-#include "syrtos/job/reference.h"
 #include "syrtos/run/directory.h"
+#include "syrtos/search/directory.h"
+#include "syrtos/train/progress/observer_thread.h"
 
 namespace syrtos::cli {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-const char* type_name_of(const job::JobField& field) {
-  return field.type == "path" ? "PATH" : field.type.ends_with("number") ? "NUMBER" : "TEXT";
-}
-
-/// "what it means: one of a, b, c (default: b)".
-std::string help_of(const job::JobField& field) {
-  const std::string values =
-      field.type.starts_with("one of ") ? fmt::format(": {}", field.type) : "";
-  const std::string text = field.default_text();
-  return fmt::format("{}{}{}", field.help, values,
-                     text.empty() ? "" : fmt::format(" (default: {})", text));
-}
-
-/// --trace alone means all steps; the parser says "true" then.
-std::string trace_text(const std::string& text) {
-  return text.empty() || text == "true" ? "all" : text;
-}
 
 std::string chosen_launcher(const TrainOptions& options) {
   std::string name = !options.launcher.empty() ? options.launcher
@@ -70,6 +58,7 @@ std::vector<std::string> train_command(const api::TrainRequest& request,
     words.insert(words.end(), {std::string(field.option), text});
   }
   if (!options.resume.empty()) words.insert(words.end(), {"--resume", options.resume});
+  if (options.force) words.push_back("--force");
   if (!options.web.empty()) words.insert(words.end(), {"--web", options.web});
   if (request.planned_step_s > 0) {
     words.insert(words.end(), {"--planned-step", fmt::format("{:.9g}", request.planned_step_s)});
@@ -81,8 +70,8 @@ std::vector<std::string> train_command(const api::TrainRequest& request,
 /// Becomes mpirun, which starts this program again as its ranks.
 [[noreturn]] void become_mpirun(const api::TrainRequest& request, const TrainOptions& options,
                                 const Context& context) {
-  const job::Job job =
-      job::resolve(request.job, context.cpu, context.environment.cache_home);  // may refuse
+  const job::Job job = job::resolve(request.job, context.cpu, context.environment.cache_home,
+                                    api::own_of(request, request.job));  // may refuse
   const int ranks = strategy::team_of(job.strategy, job.workers).ranks();
   std::vector<std::string> words = {"mpirun", "-n", std::to_string(ranks)};
   if (!options.hosts.empty()) {
@@ -117,7 +106,22 @@ std::string resume_hint(const fs::path& run, const TrainOptions& options) {
                      resume_command(run, placing_options(options)));
 }
 
-int launch(const api::TrainRequest& request, const TrainOptions& options, const Context& context) {
+/// The hosts of the scheduler's job that this process is in, unless something else was asked for.
+std::optional<launch::Allocation> allocation_for(const TrainOptions& options,
+                                                 const Context& context) {
+  if (!options.hosts.empty() || !options.launcher.empty() || options.automatic) return {};
+  auto allocation = launch::find_allocation(context.environment.scheduler);
+  if (allocation && !options.json) {
+    const size_t hosts = allocation->hosts.size();
+    fmt::print("{} job {}: {} host{} ({})\n", allocation->scheduler, allocation->job, hosts,
+               hosts == 1 ? "" : "s", launch::list_slots(allocation->hosts));
+    std::fflush(stdout);
+  }
+  return allocation;
+}
+
+int launch(const api::TrainRequest& request, const TrainOptions& options,
+           const std::optional<launch::Allocation>& allocation, const Context& context) {
   if (chosen_launcher(options) == "mpi") become_mpirun(request, options, context);
   api::RankPrograms programs;
   programs.command = own_command(context, {"rank"});
@@ -125,8 +129,9 @@ int launch(const api::TrainRequest& request, const TrainOptions& options, const 
   if (const std::string placing = placing_options(options); !placing.empty()) {
     programs.command.insert(programs.command.end(), {"--placing", placing});
   }
-  programs.identity = own_command(context, {"doctor", "--identity"});
+  programs.program = host_program(context, options.installed);
   programs.hosts = options.hosts;
+  programs.allocation = allocation;
   programs.remote_shell = options.remote_shell;
   programs.columns = launch::terminal_columns();
   Page page(options.web);
@@ -160,12 +165,44 @@ int train_under_mpi(const api::TrainRequest& request, const TrainOptions& option
   return code;
 }
 
+int train_as_started(const api::TrainRequest& request, const launch::StartedRank& started,
+                     const TrainOptions& options, const Context& context) {
+  if (!options.hosts.empty() || !options.launcher.empty()) {
+    fail_request("{} has started the ranks: leave --hosts and --launcher out", started.by);
+  }
+  int code = kExitDone;
+  Page page(started.rank == 0 ? options.web : "");
+  api::RankHooks hooks;
+  hooks.observer = [&] {
+    return std::make_unique<Progress>(
+        ProgressPlace{.out = options.json ? stderr : stdout, .may_be_file = true});
+  };
+  hooks.finished = [&](const api::Trained& trained) {
+    code = report(trained, request.planned_step_s,
+                  resume_command(trained.run, placing_options(options)), options.json);
+  };
+  fs::path run = request.resume;
+  try {
+    api::train_as_started_rank(request, started, options.sets("distribute.workers"),
+                               surroundings(context), hooks, end_process,
+                               [&](const fs::path& made) { page.show(run = made); });
+  } catch (const RunError& error) {
+    fmt::print(stderr, "error: rank {}: {}\n{}", started.rank, error.what(),
+               run.empty() ? "" : resume_hint(run, options));
+    return kExitFailed;
+  }
+  return code;
+}
+
 int train_here(const api::TrainRequest& request, const TrainOptions& options,
                const Context& context) {
   Page page(options.web);
   Progress progress({.out = options.json ? stderr : stdout, .colour = context.environment.colour});
-  const api::Trained trained = api::train(request, surroundings(context), progress,
-                                          [&](const fs::path& run) { page.show(run); });
+  const api::Trained trained = [&] {
+    train::ObserverThread told(progress);  // a terminal may stand still, training does not
+    return api::train(request, surroundings(context), told,
+                      [&](const fs::path& run) { page.show(run); });
+  }();
   progress.clear();
   return report(trained, request.planned_step_s,
                 resume_command(trained.run, placing_options(options)), options.json);
@@ -179,12 +216,31 @@ int train_here(const api::TrainRequest& request, const TrainOptions& options,
 }
 
 int run_train(TrainOptions options, const Context& context) {
+  outlive_readers();
   const double asked = wall_clock() - process_age();
-  api::TrainRequest request{
-      .job = read_job(options), .resume = options.resume, .planned_step_s = options.planned_step};
+  if (!options.resume.empty() && api::is_ensemble(options.resume) &&
+      search::Directory::is_search(options.resume)) {
+    return train_ensemble({}, options, context);
+  }
+  api::TrainRequest request{.job = read_job(options),
+                            .resume = options.resume,
+                            .claim = {.force = options.force},
+                            .planned_step_s = options.planned_step};
   request.asked = asked;
+  if (options.ensemble != 0) return train_ensemble(request, options, context);
+  if (!options.launcher.empty()) chosen_launcher(options);  // refuses unknown ones
+  if (!options.automatic && !(options.cluster.empty() && options.compute.empty())) {
+    fail_request("{} is for the plan of --auto: give --auto too, or leave it out",
+                 options.cluster.empty() ? "--compute" : "--cluster");
+  }
+  if (options.installed && options.hosts.empty()) {
+    fail_request("--installed is for --hosts: name the hosts, or leave it out");
+  }
   if (options.automatic) request = plan_first(std::move(request), options, context);
-  if (context.environment.mpi_job) return train_under_mpi(request, options, context);
+  if (!context.environment.mpi.empty()) return train_under_mpi(request, options, context);
+  if (const auto started = launch::find_started_rank(context.environment.scheduler)) {
+    return train_as_started(request, *started, options, context);
+  }
   Page::check(options.web);
   const strategy::Exchange exchange = strategy::parse_exchange(request.job.exchange);
   if (exchange.shares_memory()) {
@@ -192,12 +248,15 @@ int run_train(TrainOptions options, const Context& context) {
     if (!options.launcher.empty()) fail_not_one_process("--launcher");
     return train_here(request, options, context);
   }
-  if (!options.hosts.empty() && !options.sets("distribute.workers") && !options.automatic) {
-    request.job = api::fill_hosts(std::move(request.job), options.hosts);
+  const std::optional<launch::Allocation> allocation = allocation_for(options, context);
+  const bool hosts = allocation || !options.hosts.empty();
+  if (hosts && !options.sets("distribute.workers") && !options.automatic) {
+    request.job = api::fill_hosts(
+        std::move(request.job), allocation ? allocation->hosts : launch::read_hosts(options.hosts));
   }
   const bool several = request.job.workers > 1 || exchange.uses_servers();
-  return several || !options.hosts.empty() ? launch(request, options, context)
-                                           : train_here(request, options, context);
+  return several || hosts ? launch(request, options, allocation, context)
+                          : train_here(request, options, context);
 }
 
 }  // namespace
@@ -208,22 +267,18 @@ void add_train(Command app, Run& run) {
   command.add_option("JOB", options->job_file, "job file (TOML); options override it")
       .type_name("");
   command.add_option("--resume", options->resume, "go on with this run").type_name("RUN");
-  for (const job::JobField& field : job::job_fields()) {
-    const job::JobField* at = &field;
-    Option option = command
-                        .add_option(
-                            std::string(field.option),
-                            [options, at](const std::string& text) {
-                              options->fields.emplace_back(
-                                  at, at->key == "measure.trace" ? trace_text(text) : text);
-                            },
-                            help_of(field))
-                        .type_name(type_name_of(field))
-                        .group(job::section_title(field.section()));
-    if (field.key == "measure.trace") option.values(0, 1).type_name("[steps=A..B]");
-  }
-  command.add_option("--hosts", options->hosts, "file of hosts: NAME [slots=N] [address=A]")
-      .type_name("FILE");
+  command.add_flag("--force", options->force,
+                   "with --resume: take the run over from a process that has it, which stops");
+  const auto take = [options](const job::JobField& field, const std::string& text) {
+    options->fields.emplace_back(&field, text);
+  };
+  for (const job::JobField& field : job::job_fields()) add_job_option(command, field, take);
+  command
+      .add_option("--hosts", options->hosts, "hosts: a,b:2,c or a file, NAME [slots=N] [address=A]")
+      .type_name("HOSTS");
+  command.add_flag("--installed", options->installed,
+                   "with --hosts: use what is installed there at the same path, also where this "
+                   "program is a package, which could be copied");
   command.add_option("--launcher", options->launcher,
                      "local, ssh or mpi (default: ssh with --hosts, else local)");
   command.add_option("--remote-shell", options->remote_shell,
@@ -239,6 +294,16 @@ void add_train(Command app, Run& run) {
       .add_option("--compute", options->compute, "for --auto: computing times (default: measured)")
       .type_name("FILE");
   command.add_option("--planned-step", options->planned_step).hidden();  // for --launcher mpi
+  command
+      .add_option("--ensemble", options->ensemble,
+                  "train so many networks that differ in their seeds and answer together")
+      .type_name("N");
+  command
+      .add_option("--combine", options->combine,
+                  "with --ensemble: mean of probabilities, vote, or weights that are learnt")
+      .show_default();
+  command.add_option("--slots", options->slots,
+                     "with --ensemble: members trained at once (default: what is fastest)");
   command.add_option("--web", options->web, "show how it goes on a page, at this port or any")
       .values(0, 1)
       .alone_means("0")
@@ -249,6 +314,7 @@ void add_train(Command app, Run& run) {
       "  syrtos train examples/mnist-lenet5.toml --epochs 2\n"
       "  syrtos train --network mnist-cnn --optimizer adam --lr 0.001 --schedule cosine\n"
       "  syrtos train --network resnet18 --input 32 --data random --steps 20 --precision f32\n"
+      "  syrtos train --network model.onnx --data flowers/ --epochs 5 --lr 0.001\n"
       "  syrtos train --network lenet5 --data cifar10 --augment crop:4,flip --epochs 20\n"
       "  syrtos train examples/mnist-lenet5.toml --workers 2 --sync split\n"
       "  syrtos train job.toml --workers 8 --hosts hosts.txt --exchange allreduce:ring\n"
@@ -256,6 +322,7 @@ void add_train(Command app, Run& run) {
       "  syrtos train examples/mnist-lenet5.toml --workers 2 --exchange shared --sync async\n"
       "  syrtos train job.toml --auto --hosts hosts.txt --cluster cluster.toml\n"
       "  syrtos train examples/mnist-lenet5.toml --trace steps=100..110\n"
+      "  syrtos train examples/mnist-lenet5.toml --ensemble 5\n"
       "  mpirun -n 4 syrtos train job.toml\n"
       "  syrtos train --resume runs/lenet5-20260101-120000 --workers 3");
   command.callback([options, &run] {

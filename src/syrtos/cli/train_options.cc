@@ -26,6 +26,9 @@ job::JobRequest read_job(const TrainOptions& options) {
     }
     return api::request_to_resume(options.resume, options.fields);
   }
+  if (options.force) {
+    fail_request("--force takes over a run that another process has: give --resume RUN too");
+  }
   job::JobRequest request;
   if (!options.job_file.empty()) job::read_job_file(request, options.job_file);
   api::apply(options.fields, request);
@@ -39,6 +42,7 @@ std::string placing_options(const TrainOptions& options) {
   if (options.remote_shell != TrainOptions().remote_shell) {
     text += fmt::format(" --remote-shell '{}'", options.remote_shell);
   }
+  if (options.installed) text += " --installed";
   return text;
 }
 
@@ -83,7 +87,7 @@ PlanOptions plan_options_of(const job::JobRequest& job, const TrainOptions& opti
 
 api::TrainRequest plan_first(api::TrainRequest request, TrainOptions& options,
                              const Context& context) {
-  if (context.environment.mpi_job) {
+  if (!context.environment.mpi.empty()) {
     fail_request("--auto decides how many ranks there are: leave mpirun out, or --auto");
   }
   if (!options.resume.empty()) {

@@ -15,12 +15,18 @@ namespace syrtos::cli {
 struct TrainOptions {
   std::string job_file;
   std::string resume;
+  bool force = false;  ///< take over a run that another process has
   std::vector<api::Change> fields;
   bool json = false;
 
-  std::string hosts;     ///< file
-  std::string launcher;  ///< empty: as the surroundings suggest
+  std::string hosts;       ///< names or a file
+  bool installed = false;  ///< bring no package along
+  std::string launcher;    ///< empty: as the surroundings suggest
   std::string remote_shell = "ssh";
+
+  int64_t ensemble = 0;  ///< members; 0: one network
+  std::string combine = "mean";
+  int slots = 0;  ///< of an ensemble: members at once; 0: what is fastest
 
   std::string web;  ///< port of the live page, 0: any; empty: no page
 
@@ -44,6 +50,10 @@ api::TrainRequest plan_first(api::TrainRequest request, TrainOptions& options,
 std::string placing_options(const TrainOptions& options);
 /// How to go on with a run in the way it was started.
 std::string resume_command(const std::filesystem::path& run, const std::string& placing_options);
+
+/// Trains an ensemble and prints what it comes to; returns the exit code.
+int train_ensemble(const api::TrainRequest& request, const TrainOptions& options,
+                   const Context& context);
 
 /// Prints how a training ended; returns the exit code.
 int report(const api::Trained& trained, double planned_step_s, const std::string& resume_command,

@@ -17,7 +17,6 @@ namespace syrtos::report {
 
 using planner::format_short_time;
 using trace::Part;
-using trace::StepDivision;
 
 namespace {
 
@@ -35,6 +34,7 @@ std::string title_of(const Run& run) {
     text += fmt::format("{}, {} workers, {} {} {}",
                         job.strategy.sync.splits_batch() ? " in all" : " each", job.workers,
                         job.exchange, job.sync, job.wire);
+    if (job.strategy.splits_columns()) text += " columns";
   }
   if (!job.precision.empty()) text += ", " + job.precision;
   return clean_text(text);

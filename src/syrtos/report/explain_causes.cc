@@ -148,7 +148,7 @@ class Finder {
     name("start-up", account.start);
     name("opening the data", account.data);
     name("setting up", account.set_up);
-    name("meeting of the ranks", account.meeting);
+    name(run_.job.workers > 1 ? "meeting of the ranks" : "the first weights", account.meeting);
     name("the end", account.end);
     if (first > 0.05 * seconds) {
       text += fmt::format("; the first step takes {} longer than others", format_short_time(first));

@@ -233,10 +233,31 @@ class Comparer {
     });
   }
 
-  /// By how much steps of one run vary, as a share of its step: what one in ten is away at least.
-  static double variation(const Explanation& one) {
-    if (!one.spread || one.spread->median <= 0) return kSame;
-    return std::max(kSame, 0.5 * (one.spread->high - one.spread->low) / one.spread->median);
+  /// Nine in ten steps of a run, in the unit of the table.
+  std::optional<StepSpread> range(size_t i) const {
+    std::optional<StepSpread> range = runs_[i].explanation.spread;
+    if (!range || range->median <= 0) return {};
+    for (double* value : {&range->low, &range->median, &range->high}) *value *= scales_[i];
+    return range;
+  }
+
+  /// Why a difference may be none; empty where it is one. Steps of one run that vary widely say
+  /// nothing against a difference as long as the usual step of one is unusual in the other.
+  std::string no_difference(size_t i) const {
+    const double a = result_.total.values[0], b = result_.total.values[i];
+    const std::string same =
+        std::fabs(b - a) < kSame * std::min(a, b) ? "no more than runs vary anyway" : "";
+    const std::optional<StepSpread> one = range(0), other = range(i);
+    if (!one || !other) return same;
+    const auto inside = [](double value, const StepSpread& in) {
+      return in.low <= value && value <= in.high;
+    };
+    if (!inside(one->median, *other) || !inside(other->median, *one)) return same;
+    const auto text = [](const StepSpread& of) {
+      return fmt::format("{} to {}", format_short_time(of.low), format_short_time(of.high));
+    };
+    return fmt::format("within the spread of steps (nine in ten take {} in A, {} in {})",
+                       text(*one), text(*other), result_.names[i]);
   }
 
   static std::string change_text(double seconds) {
@@ -261,12 +282,7 @@ class Comparer {
                           format_count(std::llround(result_.images_per_s[i])),
                           format_count(std::llround(result_.images_per_s[0])));
     }
-    const double varies =
-        std::max(variation(runs_[0].explanation), variation(runs_[i].explanation));
-    if (std::fabs(b - a) < varies * std::min(a, b)) {
-      return text +
-             fmt::format(": within the spread of steps, which vary by {:.0f} %.", 100 * varies);
-    }
+    if (const std::string none = no_difference(i); !none.empty()) return text + ": " + none + ".";
     text += fmt::format(": in steps {} is {:.2f} times as fast", name, a / b);
     return text + reasons(i, b - a);
   }

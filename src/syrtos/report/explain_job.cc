@@ -7,6 +7,7 @@
 #include "syrtos/base/cpu.h"
 #include "syrtos/base/error.h"
 #include "syrtos/job/file.h"
+#include "syrtos/job/networks.h"
 #include "syrtos/job/resolve.h"
 #include "syrtos/nn/zoo/zoo.h"
 
@@ -33,7 +34,7 @@ std::string AskedAgain::resolved(job::JobRequest request) const {
   try {
     job::Own own;
     try {
-      nn::find_network(request.network);
+      job::find_network(request.network);
     } catch (const RequestError&) {
       own.network = nn::find_network("lenet5");  // it was the caller's own: nothing is built here
     }

@@ -12,6 +12,7 @@ std::string_view page_css();
 std::string_view page_js();
 std::string_view timeline_js();
 std::string_view runs_js();
+std::string_view search_js();
 std::string_view chart_css();
 std::string_view chart_js();
 std::string_view chart_license();
@@ -51,7 +52,9 @@ std::string html_page(const nlohmann::json& data) {
     } else if (name == "CHART_CSS") {
       result += chart_css();
     } else if (name == "PAGE_JS") {
-      for (const std::string_view part : {timeline_js(), runs_js(), page_js()}) result += part;
+      for (const std::string_view part : {timeline_js(), runs_js(), search_js(), page_js()}) {
+        result += part;
+      }
     } else if (name == "CHART_JS") {
       result += chart_js();
     } else if (name == "CHART_LICENSE") {
@@ -62,6 +65,18 @@ std::string html_page(const nlohmann::json& data) {
     from = end + 1;
   }
   return result.append(page.substr(from));
+}
+
+std::string html_document(const std::string& title, const std::string& body) {
+  std::string result =
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" "
+      "href=\"data:,\">\n<title>";
+  result.append(escaped(title)).append("</title>\n<style>").append(page_css());
+  return result.append("</style>\n</head>\n<body>\n<main>")
+      .append(body)
+      .append("</main>\n<footer>Made by Syrtos.</footer>\n</body>\n</html>\n");
 }
 
 }  // namespace syrtos::report

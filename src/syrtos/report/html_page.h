@@ -18,6 +18,9 @@ nlohmann::json comparison_json(const std::vector<Explained>& runs, const Compari
 /// One self-contained file: styles, scripts and data are in it, nothing is fetched.
 std::string html_page(const nlohmann::json& data);
 
+/// A page of the same looks without scripts; `body` is HTML.
+std::string html_document(const std::string& title, const std::string& body);
+
 /// One step of all ranks as the trace has it; null without a trace.
 nlohmann::json timeline_json(const Run& run);
 

@@ -99,6 +99,9 @@ void LiveData::read(double now) {
     }
     data_["progress"] = progress_json(*run.progress, pace_of(run), data_.value("images_per_s", 0.0),
                                       explanation.samples_per_step);
+    if (run.progress->state == run::State::silent) {
+      banner.push_back("it has ended without a word: it was killed, or its machine has failed");
+    }
     if (!run.progress->message.empty()) banner.push_back(clean_text(run.progress->message));
     if (running) {
       data_["state"] = fmt::format("epoch {} of {}", run.progress->epoch, run.progress->epochs);

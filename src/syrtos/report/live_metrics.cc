@@ -62,6 +62,8 @@ std::string prometheus_text(const json& data) {
   writer.metric("images_per_second", "images that all workers train on in a second");
   writer.value(data.value("images_per_s", 0.0));
   if (const auto progress = data.find("progress"); progress != data.end()) {
+    writer.metric("last_news_seconds", "when the run said something last, in seconds since 1970");
+    writer.value(progress->value("time", 0.0));
     writer.metric("step", "steps done");
     writer.value(progress->value("step", 0.0));
     writer.metric("steps", "steps to do");

@@ -13,11 +13,14 @@
 #include <vector>
 
 #include "syrtos/base/error.h"
+#include "syrtos/base/host_name.h"
+#include "syrtos/base/process_name.h"
 #include "syrtos/report/html_page.h"
 #include "syrtos/report/http_server.h"
 #include "syrtos/report/live_data.h"
 #include "syrtos/report/run_list.h"
 #include "syrtos/report/run_reader.h"
+#include "syrtos/report/search_report.h"
 
 namespace syrtos::report {
 
@@ -52,7 +55,9 @@ class LivePage::State {
                    options_.address);
     }
     // Refuses what is no run before anything listens.
-    lists_ = !options_.begins && !runs_in(options_.run).empty();
+    searches_ = search::Directory::is_search(options_.run);
+    runs_directory_ = searches_ ? options_.run / "trials" : options_.run;
+    lists_ = searches_ || (!options_.begins && !runs_in(options_.run).empty());
     if (!lists_) data_.get();
     server_ = std::make_unique<HttpServer>(
         HttpOptions{.address = options_.address,
@@ -117,19 +122,19 @@ class LivePage::State {
   /// Runs of a directory: all of them, one, or some side by side. Names are those of the list, so
   /// no path leads elsewhere.
   std::optional<HttpAnswer> answer_list(const std::string& path) {
-    if (path == "/") return html(list_json(options_.run));
+    if (path == "/") return html(overview());
     if (path == "/data.json") {
       note_look();
-      return HttpAnswer{.type = "application/json", .body = dumped(list_json(options_.run))};
+      return HttpAnswer{.type = "application/json", .body = dumped(overview())};
     }
     std::vector<std::string> words = words_of(path);
-    const std::vector<std::string> known = runs_in(options_.run);
+    const std::vector<std::string> known = runs_in(runs_directory_);
     const auto is_known = [&](const std::string& name) {
       return std::find(known.begin(), known.end(), name) != known.end();
     };
     if (words.size() >= 2 && words[0] == "run" && is_known(words[1])) {
       auto& data = runs_[words[1]];
-      if (!data) data = std::make_unique<LiveData>(options_.run / words[1]);
+      if (!data) data = std::make_unique<LiveData>(runs_directory_ / words[1]);
       return answer_run(*data, path.substr(words[1].size() + std::string("/run/").size()));
     }
     if (words.size() < 3 || words[0] != "compare" || !path.ends_with('/')) return {};
@@ -137,11 +142,21 @@ class LivePage::State {
     if (!std::all_of(words.begin(), words.end(), is_known)) return {};
     std::vector<Explained> runs;
     for (const std::string& name : words) {
-      Explained one{read_run(options_.run / name, {.trace = false}), {}};
+      Explained one{read_run(runs_directory_ / name, {.trace = false}), {}};
       one.explanation = explain(one.run, {.trace = false, .advice = 0});
       runs.push_back(std::move(one));
     }
     return html(comparison_json(runs, compare(runs)));
+  }
+
+  /// What a directory of runs, or a search, shows of all of them.
+  nlohmann::json overview() const {
+    if (!searches_) return list_json(options_.run);
+    nlohmann::json data = search_json(search::Directory::open(options_.run));
+    data["live"] = true;
+    const auto owner = run::read_owner(options_.run);
+    data["running"] = owner && liveness_of(owner->name) != Liveness::gone;
+    return data;
   }
 
   static HttpAnswer html(const nlohmann::json& data) {
@@ -151,7 +166,9 @@ class LivePage::State {
   const LiveOptions options_;
   std::mutex mutex_;  // of the data
   LiveData data_;
-  bool lists_ = false;                                     // `run` is a directory of runs
+  bool lists_ = false;     // `run` is a directory of runs, or a search, which has one
+  bool searches_ = false;  // it is a search
+  std::filesystem::path runs_directory_;
   std::map<std::string, std::unique_ptr<LiveData>> runs_;  // of it, that were asked for
   Clock::time_point looked_;                               // when a page asked last
   std::condition_variable looks_;
@@ -165,9 +182,11 @@ LivePage::~LivePage() = default;
 
 std::string LivePage::url() const {
   const LiveOptions& options = state_->options();
-  const bool v6 = options.address.find(':') != std::string::npos;
-  return fmt::format("http://{}:{}/{}", v6 ? "[" + options.address + "]" : options.address,
-                     state_->server().port(),
+  // Of all addresses people need one that they can open.
+  const bool all = options.address == "0.0.0.0" || options.address == "::";
+  const std::string address = all ? host_name() : options.address;
+  const bool v6 = address.find(':') != std::string::npos;
+  return fmt::format("http://{}:{}/{}", v6 ? "[" + address + "]" : address, state_->server().port(),
                      options.token.empty() ? "" : "?token=" + options.token);
 }
 

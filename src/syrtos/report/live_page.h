@@ -14,6 +14,7 @@ struct LiveOptions {
   bool begins = false;     ///< the run's directory may still be empty
 };
 
+/// Also, where `run` is a search: / is its page, /run/0001/ that of a trial.
 /// Also, where `run` is a directory of runs: / lists them, /run/NAME/ is the page of one, and
 /// /compare/NAME/NAME/ shows some side by side.
 ///

@@ -56,7 +56,7 @@ Series formula_of(const Prediction& best, const Workload& workload, const Cluste
                                          ? planner::ServerKind::central
                                          : planner::ServerKind::distributed;
   planner::EstimateInput input;
-  input.t_grad = workload.compute.pass_of(workload.batch).seconds;
+  input.t_grad = workload.compute.pass_of(workload.batch, workload.accumulate).seconds;
   input.t_comm = static_cast<double>(workload.compute.elements()) *
                  best.candidate.options.wire.bytes_per_element() /
                  link_of(cluster, best.candidate.workers).bytes_per_s;
@@ -79,7 +79,8 @@ Chart plan_chart(const Plan& plan, const Workload& workload, const ClusterProfil
       .title = fmt::format("{}: speed-up on {}", workload.compute.network, cluster_text(cluster)),
       .x = {.label = "workers", .from = 1, .whole = true},
       .y = {.label = "times as fast as one host", .from = 0}};
-  const Prediction* best = nullptr;  // that is distributed
+  const Prediction* best = plan.best().candidate.workers > 1 ? &plan.best() : nullptr;
+  const bool recommended = best != nullptr;
   int most = 1;
   for (const Prediction& prediction : plan.ranked) {
     if (prediction.candidate.workers == 1) continue;
@@ -91,7 +92,8 @@ Chart plan_chart(const Plan& plan, const Workload& workload, const ClusterProfil
     chart.series.push_back(formula_of(*best, workload, cluster, most));
     chart.series.push_back(bound_of(*best, plan, workload, cluster, most));
     chart.notes.push_back(
-        fmt::format("best: {} with {} workers, {:.2f}; bound and formula are of this way",
+        fmt::format("{}: {} with {} workers, {:.2f}; bound and formula are of this way",
+                    recommended ? "recommended" : "fastest, not recommended",
                     way_of(best->candidate), best->candidate.workers, best->speed_up));
   }
   chart.notes.push_back(fmt::format("one host: {} a step with a batch of {}",

@@ -56,7 +56,10 @@ std::string recommendation(const Plan& plan, const PlanCommands& commands) {
   if (plan.goal == planner::Goal::cost || plan.goal == planner::Goal::efficiency) {
     text = fmt::format("Train on one host: that is best for --goal {}.\n", to_string(plan.goal));
   } else if (other == nullptr) {
-    text = "Do not distribute this: no other way was tried.\n";
+    const bool tried = std::any_of(plan.ranked.begin(), plan.ranked.end(),
+                                   [](const Prediction& p) { return p.candidate.workers > 1; });
+    text = tried ? "Do not distribute this: no way that keeps the result was found to fit.\n"
+                 : "Do not distribute this: no other way was tried.\n";
   } else {
     const char* same = plan.goal == planner::Goal::result ? " with the same result" : "";
     text = fmt::format("Do not distribute this: the best other way{} is {}{}.\n  ({})\n", same,
@@ -112,6 +115,7 @@ json to_json(const Prediction& p, const Workload& workload, const PlanCommands& 
           {"exchange", to_string(p.candidate.options.exchange)},
           {"sync", to_string(p.candidate.options.sync)},
           {"wire", to_string(p.candidate.options.wire)},
+          {"split", to_string(p.candidate.options.split)},
           {"bucket_mb", p.candidate.options.bucket_mb},
           {"step", p.step.seconds},
           {"computing", p.step.computing},

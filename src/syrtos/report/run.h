@@ -34,6 +34,7 @@ using run::OperatorProfile;
 struct RunJob {
   std::string network, input, data, precision;
   std::string exchange = "allreduce", sync = "join", wire = "f32", update = "auto";
+  std::string split = "none";
   int64_t batch = 0, epochs = 0, steps = 0, threads = 0;
   int64_t workers = 1;
   double bucket_mb = 0;

@@ -33,6 +33,7 @@ json summary_of(const fs::path& path) {
   }
   text["title"] = title;
   run.progress = run::read_progress(directory, run.notes);
+  if (run.progress) run.progress->state = run::state_now(directory, *run.progress);
   run.epochs = run::read_metrics(directory, run.notes);
   if (run.progress) {
     text["state"] = run::to_string(run.progress->state);

@@ -47,6 +47,7 @@ void read_parts(Run& run, const run::Directory& directory) {
   run.job.sync = last.sync;
   run.job.wire = last.wire;
   if (!last.update.empty()) run.job.update = last.update;
+  if (!last.split.empty()) run.job.split = last.split;
   std::erase_if(run.parts,
                 [](const TrainedPart& part) { return part.last_step < part.first_step; });
 }
@@ -223,6 +224,7 @@ void understand_job(Run& run) {
     options.sync = strategy::parse_sync(job.sync);
     options.wire = strategy::parse_wire(job.wire);
     options.update = strategy::parse_update(job.update, options.exchange);
+    options.split = strategy::parse_split(job.split);
     options.bucket_mb = job.bucket_mb;
     job.strategy = options;
   } catch (const RequestError& error) {
@@ -287,6 +289,7 @@ Run read_run(const fs::path& path, const ReadOptions& options) {
   run.operators = run::read_operators(directory, run.notes);
   run.exchange = run::read_exchange(directory, run.notes);
   run.progress = run::read_progress(directory, run.notes);
+  if (run.progress) run.progress->state = run::state_now(directory, *run.progress);
   if (options.trace) run.trace = run::read_trace(directory, run.notes);
   find_hosts(run);
   note_missing_ranks(run);

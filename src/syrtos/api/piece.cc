@@ -1,0 +1,186 @@
+#include "syrtos/api/piece.h"
+
+#include <array>
+#include <atomic>
+#include <new>
+#include <nlohmann/json.hpp>
+
+#include "syrtos/api/resume.h"
+#include "syrtos/api/task.h"
+#include "syrtos/api/train.h"
+#include "syrtos/base/error.h"
+#include "syrtos/run/directory.h"
+#include "syrtos/run/progress.h"
+#include "syrtos/train/epoch_report.h"
+
+namespace syrtos::api {
+
+using nlohmann::json;
+using search::News;
+using search::PieceEnd;
+
+namespace {
+
+News news_of(const run::EpochMetrics& metrics, job::Metric metric) {
+  return {
+      .kind = News::Kind::epoch,
+      .epoch = metrics.epoch,
+      .value = metrics.evaluated ? std::optional(train::value_of(metrics, metric)) : std::nullopt};
+}
+
+class Teller final : public train::TrainObserver {
+ public:
+  Teller(const search::Piece& piece, const TellNews& tell)
+      : until_(piece.until), metric_(job::parse_metric(piece.job.metric)), tell_(tell) {}
+
+  void started(const train::StartInfo&) override {}
+  void step(const train::StepProgress&) override {}
+  void epoch(const run::EpochMetrics& metrics) override {
+    tell_(news_of(metrics, metric_));
+    if (until_ > 0 && metrics.epoch >= until_) is_there_ = true;
+  }
+  bool is_there() const { return is_there_; }
+
+ private:
+  const int64_t until_;
+  const job::Metric metric_;
+  const TellNews& tell_;
+  std::atomic<bool> is_there_ = false;
+};
+
+/// Tells what the run has come to before; how it ended, if there is no more to be done.
+std::optional<PieceEnd> tell_before(const search::Piece& piece, const run::Directory& directory,
+                                    const TellNews& tell) {
+  run::Notes ignored;
+  const std::vector<run::EpochMetrics> epochs = run::read_metrics(directory, ignored);
+  const int64_t last = epochs.empty() ? 0 : epochs.back().epoch;
+  tell({.kind = News::Kind::begin, .epoch = last});
+  const job::Metric metric = job::parse_metric(piece.job.metric);
+  for (const run::EpochMetrics& metrics : epochs) tell(news_of(metrics, metric));
+  const std::optional<run::Progress> progress = run::read_progress(directory, ignored);
+  if (progress && progress->state == run::State::complete) return PieceEnd::complete;
+  if (progress && progress->state == run::State::stopped_early) return PieceEnd::stopped_early;
+  if (piece.until > 0 && last >= piece.until) return PieceEnd::paused;
+  return std::nullopt;
+}
+
+PieceEnd train_on(const search::Piece& piece, const Surroundings& surroundings, const job::Own& own,
+                  const TellNews& tell) {
+  const auto directory = run::Directory::at(piece.run);
+  const bool is_there = directory.has(run::File::job);
+  if (is_there) {
+    if (const auto ended = tell_before(piece, directory, tell)) return *ended;
+  } else {
+    tell({.kind = News::Kind::begin});
+  }
+  TrainRequest request{.job = piece.job, .own = own, .claim = {.force = piece.force}};
+  if (is_there) {
+    request.resume = piece.run;
+    request.job = request_to_resume(
+        piece.run, {{job::find_field("threads"), std::to_string(piece.job.threads)}});
+  } else {
+    request.job.run = piece.run.string();
+  }
+  Teller teller(piece, tell);
+  Surroundings until = surroundings;
+  until.should_stop = [&] { return teller.is_there() || surroundings.should_stop(); };
+  const Trained trained = train(request, until, teller);
+  switch (trained.outcome.end) {
+    case train::Outcome::End::complete:
+      return PieceEnd::complete;
+    case train::Outcome::End::stopped_early:
+      return PieceEnd::stopped_early;
+    case train::Outcome::End::interrupted:
+      break;
+  }
+  return teller.is_there() ? PieceEnd::paused : PieceEnd::interrupted;
+}
+
+constexpr std::array<std::pair<News::Kind, const char*>, 5> kKinds = {{{News::Kind::free, "free"},
+                                                                       {News::Kind::begin, "begin"},
+                                                                       {News::Kind::epoch, "epoch"},
+                                                                       {News::Kind::end, "end"},
+                                                                       {News::Kind::gone, "gone"}}};
+
+}  // namespace
+
+void train_piece(const search::Piece& piece, const Surroundings& surroundings, const job::Own& own,
+                 const TellNews& tell) {
+  News end{.kind = News::Kind::end};
+  try {
+    end.end = train_on(piece, surroundings, own, tell);
+  } catch (const run::TakenOver& error) {
+    end.end = PieceEnd::lost;
+    end.message = error.what();
+  } catch (const std::bad_alloc&) {
+    end.end = PieceEnd::lost;
+    end.message = "out of memory; use fewer --slots";
+  } catch (const std::exception& error) {
+    end.end = PieceEnd::failed;
+    end.message = error.what();
+  }
+  tell(end);
+}
+
+std::string to_line(const search::Piece& piece, const job::Own& own) {
+  TrainRequest request{.job = piece.job, .own = own};
+  request.job.run = piece.run.string();
+  return json{{"do", "train"},
+              {"trial", piece.trial},
+              {"until", piece.until},
+              {"force", piece.force},
+              {"task", to_task(request)}}
+             .dump() +
+         "\n";
+}
+
+TravelledPiece parse_piece(const json& message) {
+  try {
+    TrainRequest request = parse_task(message.at("task").get<std::string>());
+    TravelledPiece travelled;
+    travelled.own = request.own;
+    travelled.piece = {.trial = message.at("trial").get<int>(),
+                       .job = std::move(request.job),
+                       .run = {},
+                       .until = message.at("until").get<int64_t>(),
+                       .force = message.at("force").get<bool>()};
+    travelled.piece.run = std::exchange(travelled.piece.job.run, "");
+    return travelled;
+  } catch (const json::exception& error) {
+    fail_request("expected a trial from the search, found: {}", error.what());
+  }
+}
+
+json to_json(const News& news) {
+  json text = {{"epoch", news.epoch}, {"message", news.message}};
+  for (const auto& [kind, word] : kKinds) {
+    if (kind == news.kind) text["is"] = word;
+  }
+  if (news.value) text["value"] = *news.value;
+  if (news.kind == News::Kind::end) text["end"] = to_string(news.end);
+  return text;
+}
+
+News parse_news(const json& message) {
+  try {
+    News news;
+    const std::string is = message.at("is").get<std::string>();
+    for (const auto& [kind, word] : kKinds) {
+      if (is != word) continue;
+      news.kind = kind;
+      news.epoch = message.at("epoch").get<int64_t>();
+      news.message = message.at("message").get<std::string>();
+      if (message.contains("value")) news.value = message.at("value").get<double>();
+      if (kind == News::Kind::end) {
+        news.end = search::parse_piece_end(message.at("end").get<std::string>())
+                       .value_or(PieceEnd::failed);
+      }
+      return news;
+    }
+    fail_request("expected news of a trial, found '{}'", is);
+  } catch (const json::exception& error) {
+    fail_request("expected news of a trial, found: {}", error.what());
+  }
+}
+
+}  // namespace syrtos::api

@@ -1,0 +1,63 @@
+#include "syrtos/cli/search_progress.h"
+
+#include <fmt/format.h>
+
+#include "syrtos/search/metric.h"
+
+namespace syrtos::cli {
+
+void SearchProgress::begin(const search::Plan& plan) {
+  metric_ = plan.metric();
+  trials_ = plan.settings.trials;
+}
+
+void SearchProgress::happened(const search::Event& event, const search::Ledger& ledger) {
+  if (event.kind == search::Event::Kind::end) tell_end(event, ledger);
+  const search::Trial* best = ledger.best();
+  line_.show(fmt::format(
+      "{}{} trials, {} running, {} epochs{}", ledger.trials().size(),
+      trials_ > 0 ? fmt::format(" of {}", trials_) : "", ledger.running(), ledger.epochs(),
+      best == nullptr
+          ? ""
+          : fmt::format(", best {} (trial {})",
+                        search::short_value(metric_, ledger.best_of(*best)->value), best->number)));
+}
+
+void SearchProgress::slots(int /*count*/, const std::string& note) {
+  if (!note.empty()) print(fmt::format("note: {}", note));
+}
+
+void SearchProgress::tell_end(const search::Event& event, const search::Ledger& ledger) {
+  const search::Trial& trial = ledger.trial(event.trial);
+  const auto best = ledger.best_of(trial);
+  const search::Trial* winner = ledger.best();
+  std::string text = fmt::format("trial {}", trial.number);
+  if (best) {
+    text += fmt::format(": {} after {} epoch{}", search::value_text(metric_, best->value),
+                        trial.epoch, trial.epoch == 1 ? "" : "s");
+  }
+  switch (event.end) {
+    case search::PieceEnd::failed:
+      text += ", failed: " + event.message;
+      break;
+    case search::PieceEnd::lost:
+      text += ", to be tried again: " + event.message;
+      break;
+    case search::PieceEnd::complete:
+    case search::PieceEnd::paused:
+      break;
+    default:
+      text += fmt::format(", {}", search::to_string(event.end));
+  }
+  text += fmt::format(" ({}){}", search::to_string(trial.point),
+                      winner == &trial && best ? ", the best so far" : "");
+  print(text);
+}
+
+void SearchProgress::print(const std::string& text) {
+  line_.clear();
+  fmt::print(out_, "{}\n", text);
+  std::fflush(out_);
+}
+
+}  // namespace syrtos::cli
