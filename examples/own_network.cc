@@ -2,6 +2,7 @@
 // where the time went. Built as build/release/own_network; its argument is where the run goes.
 
 #include <cstdio>
+#include <exception>
 #include <memory>
 
 #include "syrtos/api/explain.h"
@@ -38,7 +39,7 @@ nn::Heads layers(nn::Builder& b, graph::ValueId x, const nn::ModelOptions& optio
   return {.logits = b.classifier("classes", b.relu(b.dense("hidden", x, 16)), options.classes)};
 }
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   api::TrainRequest request;
   request.job = {
       .data = "stripes", .batch = 16, .epochs = 3, .run = argc > 1 ? argv[1] : "stripes"};
@@ -51,4 +52,7 @@ int main(int argc, char** argv) {
   std::printf("test accuracy %.3f after %lld steps; %s\n",
               trained.outcome.epochs.back().test_accuracy,
               static_cast<long long>(trained.outcome.position.step), why.explanation.path.c_str());
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "error: %s\n", error.what());
+  return 1;
 }

@@ -1,0 +1,80 @@
+"""What a network argument means, and lists of networks and options."""
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Union
+
+from . import _core, nn
+
+NetworkLike = Union[str, "os.PathLike[str]", nn.Network]
+
+
+class Listing(list):
+    """Rows that print as a table."""
+
+    def __init__(self, rows: list[dict[str, Any]], columns: list[str]):
+        super().__init__(rows)
+        self._columns = columns
+
+    def _cells(self) -> list[list[str]]:
+        def cell(value: Any) -> str:
+            if isinstance(value, list):
+                return "x".join(map(str, value))
+            return f"{value:,}" if isinstance(value, int) else str(value)
+        return [self._columns] + [[cell(row[c]) for c in self._columns] for row in self]
+
+    def __str__(self) -> str:
+        cells = self._cells()
+        widths = [max(len(row[i]) for row in cells) for i in range(len(self._columns))]
+        return "\n".join("  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip()
+                         for row in cells)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+        head, *rows = self._cells()
+        lines = ["".join(f"<td>{escape(text)}</td>" for text in row) for row in rows]
+        return ("<table><tr>" + "".join(f"<th>{escape(text)}</th>" for text in head) + "</tr>"
+                + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>")
+
+
+def networks() -> Listing:
+    """The networks that are built in: name, input, classes, parameters, multiply-adds, description
+    and source of each. Prints as a table."""
+    return Listing(json.loads(_core.networks_json()),
+                   ["name", "parameters", "multiply_adds", "input", "classes", "description"])
+
+
+def options() -> Listing:
+    """The options that train() takes as keywords: name, type, default and help of each. Prints as a
+    table."""
+    return Listing(json.loads(_core.options_json()), ["name", "default", "help"])
+
+
+def as_network(network: NetworkLike, input: tuple[int, ...] | None = None):
+    """The name of a network and None, or None and the network itself."""
+    if isinstance(network, nn.Network):
+        return None, network.core(input)
+    if isinstance(network, (str, os.PathLike)):
+        return os.fspath(network), None
+    raise _core.RequestError(
+        "network: expected a name such as 'resnet18', or a network of syrtos.nn, found "
+        f"{type(network).__name__}")
+
+
+def as_keywords(options: dict[str, Any]) -> list[tuple[str, str]]:
+    """Values as the program's options take them; None leaves one out."""
+    keywords = []
+    for name, value in options.items():
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, (str, int, float, os.PathLike, tuple, list)):
+            value = getattr(value, "item", lambda value=value: value)()  # of NumPy
+            if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+                raise _core.RequestError(
+                    f"{name}: expected a text or a number, found {type(value).__name__}")
+        if isinstance(value, (tuple, list)):
+            value = "x".join(map(str, value)) if name == "input" else ",".join(map(str, value))
+        keywords.append((name, repr(value) if isinstance(value, float) else os.fspath(value)
+                         if isinstance(value, os.PathLike) else str(value)))
+    return keywords

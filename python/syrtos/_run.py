@@ -1,0 +1,190 @@
+"""Runs: what a training leaves behind, and what is done with it."""
+from __future__ import annotations
+
+import html
+import json
+import os
+import shutil
+import sys
+from typing import Any, NamedTuple, Sequence, Union
+
+import numpy as np
+
+from . import _core, _data, nn
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class Evaluation(NamedTuple):
+    """How good a trained network is on some samples."""
+
+    loss: float  #: mean cross-entropy
+    accuracy: float  #: share of samples whose class is the most probable one
+    top5: float  #: share of samples whose class is among the five most probable
+    samples: int
+    seconds: float
+
+
+class Explanation:
+    """Where the time of a run went, why, and what to do about it.
+
+    print() shows it, notebooks show its page, `data` has everything as numbers."""
+
+    def __init__(self, core: Any, path: str):
+        self._core = core
+        self.path = path
+        self._data: dict[str, Any] | None = None
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """All of it, as 'syrtos explain --json' prints it. Seconds."""
+        if self._data is None:
+            self._data = json.loads(self._core.json())
+        return self._data
+
+    def text(self, by: str = "layer", top: int = 6, columns: int | None = None) -> str:
+        """One screen; operators by layer, kind or phase, so many of them."""
+        width = columns or min(120, shutil.get_terminal_size((100, 24)).columns)
+        unicode = (getattr(sys.stdout, "encoding", "") or "").lower().startswith("utf")
+        return self._core.text(width, unicode, by, top)
+
+    def html(self) -> str:
+        """A page with charts, in one file that fetches nothing."""
+        return self._core.html()
+
+    def save(self, file: Path) -> None:
+        """Writes the page."""
+        with open(file, "w", encoding="utf-8") as page:
+            page.write(self.html())
+
+    def __str__(self) -> str:
+        return self.text().rstrip()
+
+    def __repr__(self) -> str:
+        return f"<syrtos.Explanation of {self.path}>"
+
+    def _repr_html_(self) -> str:
+        page = html.escape(self.html(), quote=True)
+        return (f'<iframe srcdoc="{page}" style="width:100%;height:640px;border:1px solid #ccc" '
+                f'title="explanation of {html.escape(self.path, quote=True)}"></iframe>')
+
+
+def explain(run: Union["Run", Path]) -> Explanation:
+    """Says where the time of a run went: a Run, or its directory."""
+    path = run.path if isinstance(run, Run) else os.fspath(run)
+    return Explanation(_core.Explained(path), path)
+
+
+def open_run(path: Path, network: nn.Network | None = None) -> "Run":
+    """A run by its directory. `network` is needed to predict and evaluate where it was one of your
+    own."""
+    return Run(os.fspath(path), network)
+
+
+class Run:
+    """A training and its directory.
+
+    Metrics are arrays with one value for each epoch: train_loss, train_accuracy, test_loss,
+    test_accuracy, images_per_s and others, see `metrics`."""
+
+    def __init__(self, path: str, network: nn.Network | None = None, given: _data.Given | None = None,
+                 outcome: dict[str, Any] | None = None):
+        self.path = path
+        self._network = network
+        self._given = given
+        self._outcome = outcome
+        self._about = json.loads(_core.about_json(path))
+        self._metrics: dict[str, np.ndarray] | None = None
+        self._predictors: dict[tuple[Any, ...], Any] = {}
+
+    @property
+    def network(self) -> str:
+        """Its name."""
+        return self._about["network"]
+
+    @property
+    def options(self) -> dict[str, str]:
+        """What was asked for, as texts."""
+        return self._about["options"]
+
+    @property
+    def end(self) -> str:
+        """"complete", "stopped early" or "interrupted"."""
+        if self._outcome:
+            return self._outcome["end"]
+        return "complete" if self._about["complete"] else "interrupted"
+
+    @property
+    def metrics(self) -> dict[str, np.ndarray]:
+        """Every number that is known of each epoch; NaN where an epoch was not evaluated."""
+        if self._metrics is None:
+            rows = json.loads(_core.metrics_json(self.path))
+            keys = dict.fromkeys(key for row in rows for key, value in row.items()
+                                 if isinstance(value, (int, float)) and not isinstance(value, bool))
+            self._metrics = {}
+            for key in keys:
+                values = [row.get(key) for row in rows]
+                whole = all(isinstance(value, int) for value in values)
+                self._metrics[key] = np.array([np.nan if value is None else value for value in values],
+                                              dtype=np.int64 if whole else np.float64)
+        return self._metrics
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        if not name.startswith("_") and name in self.metrics:
+            return self.metrics[name]
+        raise AttributeError(f"a run has no '{name}'; its metrics are {', '.join(self.metrics)}"
+                             if not name.startswith("_") else name)
+
+    def __dir__(self) -> Sequence[str]:
+        return [*super().__dir__(), *self.metrics]
+
+    def _predictor(self, batch: int, precision: str, threads: int, views: str) -> Any:
+        key = (batch, precision, threads, views)
+        if key not in self._predictors:
+            core = self._network.core(self._given.sample if self._given else None) if self._network \
+                else None
+            self._predictors[key] = _core.Predictor(self.path, core, "", precision, threads, batch, views)
+        return self._predictors[key]
+
+    @property
+    def class_names(self) -> list[str]:
+        """Names of the classes, in the order of predict()'s columns."""
+        return json.loads(self._predictor(64, "auto", 0, "none").about())["class_names"]
+
+    def predict(self, x: Any, *, batch: int = 64, precision: str = "auto", threads: int = 0,
+                views: str = "none") -> np.ndarray:
+        """Probabilities of each class: [samples, classes] of an array as train() takes it, or
+        [classes] of a picture by its path, or of 'test:7'."""
+        if _data.is_named(x):
+            return self._predictor(1, precision, threads, views).predict_picture(os.fspath(x))
+        return self._predictor(batch, precision, threads, views).predict(_data.unlabelled(x))
+
+    def evaluate(self, data: Any = None, *, batch: int = 64, precision: str = "auto", threads: int = 0,
+                 views: str = "none") -> Evaluation:
+        """Measures the network: on arrays (x, y), or without them on the test data it was trained
+        with."""
+        predictor = self._predictor(batch, precision, threads, views)
+        if data is not None:
+            classes = json.loads(predictor.about())["classes"]
+            core = _data.Given(data, None, classes).train.core()
+        elif self._given and self._given.train:
+            core = self._given.test_core()
+        elif self._about["data"] == "arrays":
+            raise _core.RequestError(f"{self.path}: it was trained on arrays that are not at hand: "
+                                     "expected evaluate((x, y))")
+        else:
+            core = None
+        return Evaluation(**json.loads(predictor.evaluate(core)))
+
+    def explain(self) -> Explanation:
+        """Says where the time went, and what to do about it."""
+        return explain(self)
+
+    def __repr__(self) -> str:
+        last = ""
+        if len(self.metrics.get("epoch", ())):
+            last = f", epoch {int(self.metrics['epoch'][-1])}"
+            accuracy = self.metrics.get("test_accuracy")
+            if accuracy is not None and np.isfinite(accuracy[-1]):
+                last += f", test accuracy {100 * accuracy[-1]:.2f} %"
+        return f"<syrtos.Run {self.path}: {self.network} on {self._about['data']}, {self.end}{last}>"

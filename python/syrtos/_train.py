@@ -1,0 +1,173 @@
+"""Training as one call."""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import time
+from typing import Any, Callable, NamedTuple
+
+from . import _core, _data, nn
+from ._networks import NetworkLike, as_keywords, as_network
+from ._run import Path, Run
+
+
+class Progress(NamedTuple):
+    """Where a training is, for on_step."""
+
+    epoch: int  #: from 1
+    epochs: int
+    step_in_epoch: int
+    steps_per_epoch: int
+    step: int  #: of the whole run
+    total_steps: int
+    loss: float  #: mean of this epoch so far
+    accuracy: float  #: of this epoch so far
+    images_per_s: float  #: of all workers
+    seconds: float  #: of training in this epoch
+
+
+class _Line:
+    """The progress of a training, on one line that is drawn again and again."""
+
+    BETWEEN = 0.2  # seconds
+
+    def __init__(self, file: Any):
+        self._file = file
+        self._shown = 0
+        self._began = time.monotonic()
+        self._first_step = 0
+
+    def started(self, info: dict[str, Any]) -> None:
+        self._first_step = info["first_step"]
+        for note in info["notes"]:
+            self._print(f"note: {note}")
+
+    def step(self, at: Progress) -> None:
+        done = at.step - self._first_step
+        left = (time.monotonic() - self._began) / max(1, done) * (at.total_steps - at.step)
+        columns = shutil.get_terminal_size((80, 24)).columns
+        cells = 20
+        full = int(cells * at.step_in_epoch / max(1, at.steps_per_epoch))
+        text = (f"epoch {at.epoch}/{at.epochs} [{'#' * full}{'.' * (cells - full)}] "
+                f"loss {at.loss:.4f}  accuracy {100 * at.accuracy:.2f} %  "
+                f"{at.images_per_s:,.0f}/s  {_duration(left)} left")[:columns - 1]
+        self._file.write("\r" + text.ljust(self._shown))
+        self._file.flush()
+        self._shown = len(text)
+
+    def epoch(self, metrics: dict[str, Any], epochs: int) -> None:
+        text = (f"epoch {metrics['epoch']}/{epochs}  loss {metrics['train_loss']:.4f}  "
+                f"accuracy {100 * metrics['train_accuracy']:.2f} %")
+        if metrics.get("test_accuracy") is not None:
+            text += (f"  test loss {metrics['test_loss']:.4f}  "
+                     f"test accuracy {100 * metrics['test_accuracy']:.2f} %")
+        self._print(f"{text}  {metrics['images_per_s']:,.0f}/s")
+
+    def _print(self, text: str) -> None:
+        blank = "\r" + " " * self._shown + "\r" if self._shown else ""
+        self._shown = 0
+        self._file.write(f"{blank}{text}\n")
+        self._file.flush()
+
+
+def _duration(seconds: float) -> str:
+    whole = int(seconds)
+    return f"{whole // 60}:{whole % 60:02d}"
+
+
+def _shows_progress() -> bool:
+    """In terminals and notebooks."""
+    try:
+        return sys.stderr.isatty() or "ipykernel" in sys.modules
+    except (AttributeError, ValueError):
+        return False
+
+
+class _Callbacks:
+    """What is called while it trains: the line of progress, and the caller's functions."""
+
+    def __init__(self, on_step: Callable[..., Any] | None, on_epoch: Callable[..., Any] | None,
+                 shows: bool):
+        self._on_step = on_step
+        self._on_epoch = on_epoch
+        self._line = _Line(sys.stderr) if shows else None
+        self._drawn = 0.0
+        self._epochs = 0
+        self.run = ""
+
+    @property
+    def tell_every(self) -> float:
+        return 0 if self._on_step else _Line.BETWEEN
+
+    def started(self, text: str) -> None:
+        info = json.loads(text)
+        self.run = info["run"]
+        self._epochs = -(-info["total_steps"] // max(1, info["steps_per_epoch"]))
+        if self._line:
+            self._line.started(info)
+
+    def step(self, *values: Any) -> Any:
+        at = Progress(*values)
+        now = time.monotonic()
+        if self._line and (now - self._drawn >= _Line.BETWEEN or at.step == at.total_steps):
+            self._drawn = now
+            self._line.step(at)
+        return self._on_step(at) if self._on_step else None
+
+    def epoch(self, text: str) -> Any:
+        metrics = json.loads(text)
+        if self._line:
+            self._line.epoch(metrics, self._epochs)
+        return self._on_epoch(metrics) if self._on_epoch else None
+
+    def wants_steps(self) -> bool:
+        return self._on_step is not None or self._line is not None
+
+
+def train(network: NetworkLike | None = None, data: Any = None, *, test: Any = None,
+          job: Path | None = None, resume: Run | Path | None = None,
+          on_step: Callable[[Progress], Any] | None = None,
+          on_epoch: Callable[[dict[str, Any]], Any] | None = None, progress: bool | None = None,
+          **options: Any) -> Run:
+    """Trains a network and returns its Run.
+
+    network: a name ('resnet18', see networks()) or a network of syrtos.nn.
+    data: a data set by name ('mnist'), a path (folder of pictures, .npz, .csv), arrays (x, y), or an
+        object with __len__ and __getitem__ that gives (x, y) of a sample. Of arrays, x is
+        [samples, channels, height, width], [samples, height, width], [samples, channels, length] or
+        [samples, features], uint8 or float32; y the number of each sample's class. Arrays are not
+        copied, and must not change meanwhile. An object is read by other threads, one sample at a
+        time, while steps are computed; classes= says how many there are.
+    test: the same, to measure with; without it every tenth sample of each class is kept back.
+    job: a job file, which options override.
+    resume: a run to go on with, from its last checkpoint.
+    on_step: called with a Progress after each step; on_epoch: with the metrics of each epoch. They run
+        in the thread that called train(). One that returns False ends the run in good order; what it
+        raises comes out of train().
+    progress: whether to show it on stderr; by default in terminals and notebooks.
+    options: all options of 'syrtos train', such as epochs, batch, lr, optimizer, augment, workers,
+        exchange, sync, run; options() lists them. Workers are threads of this process.
+
+    Ctrl-C ends the run in good order, with a checkpoint, and raises KeyboardInterrupt.
+    """
+    if resume is not None:
+        resume = resume.path if isinstance(resume, Run) else os.fspath(resume)
+    given = _data.Given(data, test, options.get("classes"))
+    name, own = (None, None) if network is None else as_network(network, given.sample)
+    named = given.name if given.train is None else None if resume else "arrays"
+    keywords = as_keywords({"network": name or ("own" if own and not resume else None), "data": named,
+                            **options})
+    train_data, test_data = given.cores()
+    shows = _shows_progress() if progress is None else progress
+    told = _Callbacks(on_step, on_epoch, shows)
+    try:
+        path, outcome = _core.train("" if job is None else os.fspath(job), resume or "", keywords, own,
+                                    train_data, test_data, told.tell_every, told.started,
+                                    told.step if told.wants_steps() else None, told.epoch)
+    except KeyboardInterrupt:
+        if told.run:
+            print(f"interrupted: go on with syrtos.train(resume={told.run!r})", file=sys.stderr)
+        raise
+    return Run(path, network if isinstance(network, nn.Network) else None, given, json.loads(outcome))
