@@ -1,6 +1,6 @@
 # Thin: every line is a command that can be typed by hand.
 .DEFAULT_GOAL := help
-.PHONY: help setup build build-all demo install test check check-all bench bench-data bench-exchange bench-scaling bench-plan bench-first-hour lint format clean
+.PHONY: help setup build build-all demo install package wheel test check check-all bench bench-data bench-exchange bench-scaling bench-plan bench-advice bench-onnx bench-first-hour studies lint format clean
 PRESET ?= release
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -26,6 +26,14 @@ demo: build     ## train LeNet-5 on MNIST
 
 install: build  ## install the program (PREFIX=/usr/local, DESTDIR=)
 	@cmake --install build/$(PRESET) --prefix $(PREFIX)
+
+package: build  ## one file that runs on any x86-64 Linux with nothing installed: build/dist/syrtos
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target syrtos_launcher
+	@tools/package --build build/$(PRESET)
+
+wheel:          ## the Python package as a wheel, in build/dist
+	@tools/bootstrap python
+	@tools/wheel
 
 test:           ## build and run every test; a skipped one is a failure (TEST="-R world" for some)
 	@$(MAKE) --no-print-directory build-all
@@ -64,12 +72,19 @@ bench-exchange: build-all ## all-reduce side by side with Gloo and Open MPI (BEN
 bench-plan: build-all ## what plans predict, beside what is measured on real hosts (BENCH="--settings 1gbit ...")
 	@python3 bench/plan_truth.py $(BENCH)
 
+bench-onnx: build-all ## torchvision's networks through ONNX: outputs, gradients, steps beside others (BENCH="--only vit_b_16 ...")
+	@$(if $(PEERS_PYTHON),,tools/bootstrap bench)
+	@python3 bench/onnx_networks.py $(BENCH)
+
 bench-advice: build ## what explain's first advice promises, beside what following it gains (BENCH="--cases alexnet ...")
 	@python3 bench/advice.py $(BENCH)
 
 bench-scaling: build ## training on 1 to 8 hosts side by side with PyTorch's DDP (BENCH="--quick ...")
 	@$(if $(PEERS_PYTHON),,tools/bootstrap bench)
 	@python3 bench/scaling.py $(BENCH)
+
+studies: build  ## the studies of docs/studies (QUICK=1: small; STUDY="a b": some)
+	@for study in $(or $(STUDY),a b); do QUICK=$(QUICK) python3 -B studies/$${study}_*.py || exit 1; done
 
 bench-first-hour: ## what building costs, from nothing and after one change (BENCH="--jobs 2 ...")
 	@tools/bootstrap test
@@ -85,4 +100,4 @@ format:         ## reformat every source file
 	@git ls-files -co --exclude-standard -- '*.h' '*.cc' '*.inc' ':!build' | xargs -r clang-format -i
 
 clean:          ## delete what was built; keeps dependencies and data
-	rm -rf build/release build/debug build/asan-ubsan build/asan-ubsan-kernels build/tsan build/lint
+	rm -rf build/wheel build/dist build/release build/debug build/asan-ubsan build/asan-ubsan-kernels build/tsan build/lint

@@ -10,6 +10,8 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Kind of build" FORCE)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
+# For code that runs seldom, and for tests: optimising takes most of compiling.
+set(SYRTOS_SELDOM_FLAGS $<$<CONFIG:Release>:-O1>)
 
 find_program(SYRTOS_CCACHE ccache)
 if(SYRTOS_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

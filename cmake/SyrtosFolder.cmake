@@ -1,11 +1,12 @@
 # syrtos_folder(<name> [PATH <dir under src/syrtos>] [WITHOUT <subfolder>...]
 #               [USES <folder>...] [EXTERNAL <library>...] [PRIVATE <library>...]
-#               [NEEDS <package>] [MAIN <executable>])
+#               [MAIN <executable>] [SELDOM])
 #
 # Makes the target syrtos_<name> (alias syrtos::<name>) of every *.cc below the
 # folder; *.isa.cc files are compiled once per instruction set with SYRTOS_ISA
-# defined, *.amx.cc files once for CPUs with AMX. MAIN makes an executable of the folder's main.cc. Where the package that
-# it NEEDS was not found, its *.absent.cc take the place of all other sources.
+# defined, *.amx.cc files once for CPUs with AMX. MAIN makes an executable of the
+# folder's main.cc. SELDOM says that its code runs a few times in a command or a step,
+# and has no loops over elements: it is compiled quickly rather than to be quick.
 #
 # What may be included is enforced twice. A target shows only its own folder,
 # through a directory of links in the build tree, so that a header outside of
@@ -16,7 +17,7 @@
 set(SYRTOS_FOLDERS "" CACHE INTERNAL "Folders with files")
 
 function(syrtos_folder name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PATH;MAIN;NEEDS" "WITHOUT;USES;EXTERNAL;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SELDOM" "PATH;MAIN" "WITHOUT;USES;EXTERNAL;PRIVATE")
   if(NOT arg_PATH)
     set(arg_PATH ${name})
   endif()
@@ -34,12 +35,6 @@ function(syrtos_folder name)
 
   set(sources ${files})
   list(FILTER sources INCLUDE REGEX "\\.cc$")
-  if(arg_NEEDS AND NOT ${arg_NEEDS}_FOUND)
-    list(FILTER sources INCLUDE REGEX "\\.absent\\.cc$")
-    set(arg_PRIVATE "")
-  else()
-    list(FILTER sources EXCLUDE REGEX "\\.absent\\.cc$")
-  endif()
   set(isa_sources ${sources})
   list(FILTER isa_sources INCLUDE REGEX "\\.isa\\.cc$")
   set(amx_sources ${sources})
@@ -62,6 +57,9 @@ function(syrtos_folder name)
     target_include_directories(${target} PUBLIC "${include_dir}")
     target_link_libraries(${target} PUBLIC ${libraries} PRIVATE ${arg_PRIVATE})
     set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+    if(arg_SELDOM)
+      target_compile_options(${target} PRIVATE ${SYRTOS_SELDOM_FLAGS})
+    endif()
     if(sources)
       syrtos_precompiled(${target})
     endif()

@@ -1,7 +1,7 @@
 # Writes OUTPUT: for each name=path of FILES (comma-separated) the function
-# std::string_view syrtos::report::<name>() with the file's bytes.
+# std::string_view syrtos::NAMESPACE::<name>() with the file's bytes.
 
-set(text "#include <string_view>\n\nnamespace syrtos::report {\n")
+set(text "#include <string_view>\n\nnamespace syrtos::${NAMESPACE} {\n")
 string(REPLACE "," ";" files "${FILES}")
 foreach(file IN LISTS files)
   string(REGEX MATCH "^([a-z_]+)=(.*)$" _ "${file}")
