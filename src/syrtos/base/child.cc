@@ -8,7 +8,10 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <utility>
 
 #include "syrtos/base/descriptor.h"
@@ -74,6 +77,31 @@ pid_t spawn(const std::vector<std::string>& words, const Streams& streams,
   fail_run("cannot start '{}': {}", words[0], std::strerror(error));
 }
 
+// Whether the kernel has begun to take this thread away: see proc(5).
+bool is_exiting(pid_t id) {
+  constexpr int kFlags = 6;               // fields behind the state
+  constexpr unsigned long kExiting = 0x4;  // PF_EXITING
+  std::ifstream in(fmt::format("/proc/{}/stat", id));
+  std::string text;
+  std::getline(in, text);
+  std::istringstream fields(text.substr(text.rfind(')') + 1));  // names may have anything in them
+  std::string state, field;
+  fields >> state;
+  for (int i = 0; i < kFlags; ++i) fields >> field;
+  return state == "Z" || state == "X" || (std::strtoul(field.c_str(), nullptr, 10) & kExiting) != 0;
+}
+
+// Whether it was killed, and has not had a core since to notice.
+bool is_killed(pid_t id) {
+  constexpr std::string_view kPending = "SigPnd:";
+  std::ifstream in(fmt::format("/proc/{}/status", id));
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with(kPending)) continue;
+    return (std::strtoull(line.c_str() + kPending.size(), nullptr, 16) >> (SIGKILL - 1) & 1) != 0;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string Ending::text() const {
@@ -105,6 +133,10 @@ std::optional<Ending> Child::ended() {
     return std::nullopt;
   }
   return reap();
+}
+
+bool Child::is_ending() const {
+  return id_ > 0 && !ending_ && (is_exiting(id_) || is_killed(id_));
 }
 
 // The group's number cannot be given to others before its leader is reaped.

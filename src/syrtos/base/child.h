@@ -41,6 +41,8 @@ class Child {
   pid_t id() const { return id_; }
   /// How it ended, once it has: then it is reaped and what is left of its group is killed.
   std::optional<Ending> ended();
+  /// It was killed or is exiting, and is not gone yet: on a busy machine that takes its time.
+  bool is_ending() const;
   /// Sends a signal to the whole group, while it runs.
   void signal(int number) const;
 

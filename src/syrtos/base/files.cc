@@ -97,6 +97,7 @@ void AtomicFile::commit(const std::filesystem::path& before,
                         const std::function<void()>& last_look) {
   if (fsync(descriptor_) != 0) fail("write");
   if (last_look) last_look();
+  if (!before.empty() && access(file_.c_str(), F_OK) == 0) link_file(file_, before);
   if (nameless_) {
     // A name can be given once; only renaming replaces a file.
     const std::string self = "/proc/self/fd/" + std::to_string(descriptor_);
@@ -105,7 +106,6 @@ void AtomicFile::commit(const std::filesystem::path& before,
     }
     nameless_ = false;
   }
-  if (!before.empty() && access(file_.c_str(), F_OK) == 0) link_file(file_, before);
   if (rename(beside_.c_str(), file_.c_str()) != 0) fail("rename");
   close(std::exchange(descriptor_, -1));
   sync_directory_of(file_);

@@ -22,6 +22,8 @@ constexpr auto kEnded = std::chrono::milliseconds(300);
 // Of a rank that others miss, the end may come to light later than theirs: on a busy machine a
 // process that was killed takes its time.
 constexpr auto kWitness = std::chrono::milliseconds(3000);
+// One that is being ended is waited for: its end will say by what.
+constexpr auto kEnding = std::chrono::milliseconds(10000);
 // A rank says something every second.
 constexpr auto kSilent = std::chrono::milliseconds(2500);
 
@@ -54,7 +56,9 @@ std::optional<Supervisor::Failure> Supervisor::trouble_of(Rank rank) {
   if (process.settled) return std::nullopt;
   const std::optional<Ending> here = process.process.ended();
   if (!here) {
-    if (seat.state != Seat::State::lost || Clock::now() - seat.since < kBroken) return std::nullopt;
+    if (seat.state != Seat::State::lost) return std::nullopt;
+    const auto broken = Clock::now() - seat.since;
+    if (broken < (process.process.is_ending() ? kEnding : kBroken)) return std::nullopt;
     process.settled = true;
     return Failure{rank, describe(rank, "no longer answers"), {}};
   }
@@ -100,7 +104,8 @@ void Supervisor::look_for_missed() {
     RankProcess& process = *ranks_[static_cast<size_t>(rank)];
     const auto missed = scheduler_->seat(rank).missed;
     if (!missed || process.settled || process.process.ended() || !may_be_lost(rank)) continue;
-    if (Clock::now() - *missed < kWitness) continue;  // it may have been killed: its end says more
+    // It may have been killed: its end says more.
+    if (Clock::now() - *missed < (process.process.is_ending() ? kEnding : kWitness)) continue;
     process.settled = true;
     end_.lost.push_back(rank);
     note(fmt::format("{}; the run goes on without it", describe(rank, "no longer answers")));
@@ -181,8 +186,10 @@ bool Supervisor::may_learn_more() const {
     if (failure.ending.signal != 0 || explained) return false;
   }
   const std::vector<Rank> witnesses = most_blamed();
-  if (witnesses.empty() || Clock::now() - first_failure_ >= kWitness) return false;
-  return !ranks_[static_cast<size_t>(culprit_of(witnesses.front()))]->settled;
+  if (witnesses.empty()) return false;
+  const RankProcess& culprit = *ranks_[static_cast<size_t>(culprit_of(witnesses.front()))];
+  const auto waited = Clock::now() - first_failure_;
+  return !culprit.settled && waited < (culprit.process.is_ending() ? kEnding : kWitness);
 }
 
 // Which of the failures is the cause: a process that was killed; else one that says why it failed;

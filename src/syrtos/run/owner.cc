@@ -77,18 +77,63 @@ std::string name_of_owner(const OwnerRecord& owner) {
       directory.string(), name_of_owner(owner));
 }
 
-void write_record(const fs::path& file, const OwnerRecord& owner) {
-  const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  const std::string text = record_text(owner);
-  bool written = descriptor >= 0;
-  written = written && write(descriptor, text.data(), text.size()) == ssize_t(text.size());
-  written = written && fsync(descriptor) == 0;
+/// Where the answer of a file server was lost, the link may be there although it is said to have
+/// failed; so the number of names is what counts.
+bool link_new(const fs::path& own, const fs::path& name) {
+  const int failed = link(own.c_str(), name.c_str());
+  if (failed == 0) return true;
   const int reason = errno;
-  if (descriptor >= 0) close(descriptor);
-  if (written) return;
-  unlink(file.c_str());
-  fail_run("cannot create {}: {}", file.string(), std::strerror(reason));
+  struct stat found {};
+  if (stat(own.c_str(), &found) == 0 && found.st_nlink == 2) return true;
+  if (reason == EEXIST) return false;
+  // Without links only renaming is left, which would replace another one that came just now.
+  if (access(name.c_str(), F_OK) == 0) return false;
+  if (rename(own.c_str(), name.c_str()) == 0) return true;
+  fail_run("cannot create {}: {}", name.string(), std::strerror(reason));
 }
+
+/// The record of one who wants to be the owner, before it has its place: a file without a name, so
+/// that nothing is left of a process that is killed, or beside, where the file system has no such
+/// files.
+class Candidate {
+ public:
+  Candidate(const fs::path& directory, const OwnerRecord& owner)
+      : beside_(part_of(file_in(directory))),
+        descriptor_(open(directory.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666)),
+        nameless_(descriptor_.valid()) {
+    if (!nameless_) {
+      descriptor_ = Descriptor(open(beside_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    }
+    const std::string text = record_text(owner);
+    if (descriptor_.valid() &&
+        write(descriptor_.get(), text.data(), text.size()) == ssize_t(text.size()) &&
+        fsync(descriptor_.get()) == 0) {
+      return;
+    }
+    const int reason = errno;
+    if (!nameless_) unlink(beside_.c_str());
+    fail_run("cannot create {}: {}", beside_.string(), std::strerror(reason));
+  }
+  ~Candidate() {
+    if (!nameless_) unlink(beside_.c_str());
+  }
+  Candidate(const Candidate&) = delete;
+  Candidate& operator=(const Candidate&) = delete;
+
+  /// False: there is one already.
+  bool take(const fs::path& name) const {
+    if (!nameless_) return link_new(beside_, name);
+    const std::string self = "/proc/self/fd/" + std::to_string(descriptor_.get());
+    if (linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) return true;
+    if (errno == EEXIST) return false;
+    fail_run("cannot create {}: {}", name.string(), std::strerror(errno));
+  }
+
+ private:
+  const fs::path beside_;
+  Descriptor descriptor_;
+  const bool nameless_;
+};
 
 /// Who may change the record of a directory now: looking at it and replacing it are two calls, and
 /// between them others must not. The kernel ends the lock with its process. File systems that lock
@@ -115,21 +160,6 @@ class Turn {
   Descriptor directory_;
 };
 
-/// Where the answer of a file server was lost, the link may be there although it is said to have
-/// failed; so the number of names is what counts.
-bool link_new(const fs::path& own, const fs::path& name) {
-  const int failed = link(own.c_str(), name.c_str());
-  if (failed == 0) return true;
-  const int reason = errno;
-  struct stat found {};
-  if (stat(own.c_str(), &found) == 0 && found.st_nlink == 2) return true;
-  if (reason == EEXIST) return false;
-  // Without links only renaming is left, which would replace another one that came just now.
-  if (access(name.c_str(), F_OK) == 0) return false;
-  if (rename(own.c_str(), name.c_str()) == 0) return true;
-  fail_run("cannot create {}: {}", name.string(), std::strerror(reason));
-}
-
 }  // namespace
 
 std::optional<OwnerRecord> read_owner(const fs::path& directory) {
@@ -139,27 +169,23 @@ std::optional<OwnerRecord> read_owner(const fs::path& directory) {
 Owner::Owner(fs::path directory, Claim claim)
     : directory_(std::move(directory)),
       token_(claim.token.empty() ? random_token() : std::move(claim.token)) {
-  const fs::path own = directory_ / fmt::format("{}.{:.16}.part", name_of(File::owner), token_);
-  write_record(own, {.name = this_process(), .token = token_, .since = wall_clock()});
-  try {
+  const Candidate candidate(
+      directory_, {.name = this_process(), .token = token_, .since = wall_clock()});
+  {
     const Turn turn(directory_);
-    claim_free(own, claim.force);
-  } catch (...) {
-    unlink(own.c_str());
-    throw;
+    claim_free([&](const fs::path& name) { return candidate.take(name); }, claim.force);
   }
-  unlink(own.c_str());
   if (!still()) check();
   log_info("owns the run directory {}", directory_.string());
 }
 
 /// Of several that find a dead owner only one takes its place: the record is moved away before, and
 /// put back if it is another one than was read.
-void Owner::claim_free(const fs::path& own, bool force) const {
+void Owner::claim_free(const std::function<bool(const fs::path&)>& take, bool force) const {
   const fs::path name = file_in(directory_);
   constexpr int kTries = 10;  // others may come and go meanwhile
   for (int attempt = 0; attempt < kTries; ++attempt) {
-    if (link_new(own, name)) return;
+    if (take(name)) return;
     const std::optional<OwnerRecord> owner = read_owner(directory_);
     if (!owner && errno != ENOENT)
       fail_run("cannot read {}: {}", name.string(), std::strerror(errno));
@@ -167,7 +193,7 @@ void Owner::claim_free(const fs::path& own, bool force) const {
     const Liveness alive = liveness_of(owner->name);
     if (!force && alive != Liveness::gone) refuse(directory_, *owner, alive == Liveness::alive);
     log_info("{} had the run directory {}: taken over", name_of_owner(*owner), directory_.string());
-    const fs::path old = own.string() + ".old.part";
+    const fs::path old = part_of(name);
     if (rename(name.c_str(), old.c_str()) != 0) continue;
     const std::optional<OwnerRecord> moved = read_record(old);
     if (moved && moved->token != owner->token) link_new(old, name);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -50,7 +51,7 @@ class Owner {
   void check() const;
 
  private:
-  void claim_free(const std::filesystem::path& own, bool force) const;
+  void claim_free(const std::function<bool(const std::filesystem::path&)>& take, bool force) const;
 
   const std::filesystem::path directory_;
   const std::string token_;
