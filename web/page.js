@@ -1,9 +1,9 @@
 // Draws the page of a run from one object: written into the page, or polled while a run goes on.
 
-const PARTS = ["load", "forward", "backward", "update", "network", "wait", "evaluate", "checkpoint",
+const PARTS = ["load", "forward", "backward", "update", "network", "wait", "bubble", "evaluate", "checkpoint",
   "other"];
 const WORDS = {load: "waiting for data", forward: "forward", backward: "backward", update: "update",
-  network: "exposed exchange", wait: "waiting for others", evaluate: "evaluating",
+  network: "exposed exchange", wait: "waiting for others", bubble: "waiting for another part", evaluate: "evaluating",
   checkpoint: "saving", other: "other"};
 const WHOLE = Array.from({length: 10}, (_, i) => [1, 2, 5].map((n) => n * 10 ** i)).flat();
 const charts = new Map();

@@ -4,7 +4,7 @@ import json
 import os
 import random
 
-PARTS = ["load", "forward", "backward", "update", "network", "wait", "evaluate", "checkpoint",
+PARTS = ["load", "forward", "backward", "update", "network", "wait", "bubble", "evaluate", "checkpoint",
          "other"]
 HEADER = "rank,step,steps,start," + ",".join(PARTS) + ",hidden_network"
 HOSTS = "abcdefgh"

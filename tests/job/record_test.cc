@@ -164,12 +164,12 @@ TEST_F(Recorded, APlannedWayIsAppliedCompletely) {
 
 TEST_F(Recorded, ASplitIsPartOfTheWay) {
   strategy::Options way;
-  way.split = strategy::Split::columns;
+  way.split = strategy::Split::columns();
   JobRequest request;
   request.data = "random";
   apply(way, 3, request);
   const Job job = resolved(request);
-  EXPECT_EQ(job.strategy.split, strategy::Split::columns);
+  EXPECT_EQ(job.strategy.split, strategy::Split::columns());
   EXPECT_EQ(to_request(job).split, "columns");
 }
 

@@ -62,17 +62,17 @@ double seconds_of(const Workload& workload, const char* sync, strategy::Split sp
 }
 
 TEST(ColumnsPlan, DividedLayersMakeAStepManyTimesShorter) {
-  EXPECT_LT(3 * seconds_of(alexnet(42), "join", strategy::Split::columns),
-            seconds_of(alexnet(42), "join", strategy::Split::none));
-  EXPECT_LT(2 * seconds_of(vgg(32), "join", strategy::Split::columns),
-            seconds_of(vgg(32), "join", strategy::Split::none));
+  EXPECT_LT(3 * seconds_of(alexnet(42), "join", strategy::Split::columns()),
+            seconds_of(alexnet(42), "join", strategy::Split::none()));
+  EXPECT_LT(2 * seconds_of(vgg(32), "join", strategy::Split::columns()),
+            seconds_of(vgg(32), "join", strategy::Split::none()));
 }
 
 TEST(ColumnsPlan, IsRecommendedWhereEveryDataParallelWayLoses) {
   for (const Workload& workload : {alexnet(336), vgg(256)}) {
     PlanOptions options;
     options.effort = 1e6;
-    options.space.splits = {strategy::Split::none};
+    options.space.splits = {strategy::Split::none()};
     const Plan before = make_plan(workload, cluster(), options);
     options.space.splits = {};
     const Plan after = make_plan(workload, cluster(), options);
@@ -89,7 +89,7 @@ TEST(ColumnsPlan, AStepIsNoShorterThanItsBound) {
       Candidate candidate{workers, {}};
       candidate.options.exchange = strategy::parse_exchange("allreduce:ring");
       candidate.options.sync = strategy::parse_sync(sync);
-      candidate.options.split = strategy::Split::columns;
+      candidate.options.split = strategy::Split::columns();
       const Workload workload = alexnet(64);
       EXPECT_GE(simulate(workload, cluster(), candidate).seconds,
                 0.99 * bound_seconds(workload, cluster(), candidate))

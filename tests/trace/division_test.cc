@@ -161,15 +161,15 @@ class DivisionTable : public TemporaryDirectory {
 };
 
 constexpr const char* kHeader =
-    "rank,step,steps,start,load,forward,backward,update,network,wait,evaluate,checkpoint,other,"
-    "hidden_network\n";
+    "rank,step,steps,start,load,forward,backward,update,network,wait,bubble,evaluate,"
+    "checkpoint,other,hidden_network\n";
 
 TEST_F(DivisionTable, HasExactlyTheseLines) {
   DivisionRecord record{5, 2, 12'000'000'345, {}, 1.5F};
   record.seconds = {0, 0.1F, 1e-9F, 3, 4, 5, 6, 7, 8};
   write_divisions(directory_ / "t.csv", {{{1, {record}}}});
   EXPECT_EQ(read(directory_ / "t.csv"),
-            std::string(kHeader) + "1,5,2,12.000000345,0,0.1,1e-09,3,4,5,6,7,8,1.5\n");
+            std::string(kHeader) + "1,5,2,12.000000345,0,0.1,1e-09,3,4,5,6,7,8,0,1.5\n");
 }
 
 TEST_F(DivisionTable, IsTheSameAfterReading) {
@@ -192,25 +192,26 @@ TEST_F(DivisionTable, IsTheSameAfterReading) {
 }
 
 TEST_F(DivisionTable, WithAnythingElseIsRefusedWithItsLine) {
-  const std::string header = kHeader, good = "0,1,1,0.000000001,1,2,3,4,5,6,7,8,9,10\n";
+  const std::string header = kHeader, good = "0,1,1,0.000000001,1,2,3,4,5,6,7,8,9,9,10\n";
   EXPECT_EQ(problem(header + good), "was accepted");
   EXPECT_THAT(problem("rank,step\n"), HasSubstr("table.csv, line 1: expected 'rank,step,steps"));
   EXPECT_THAT(problem(""), HasSubstr("cannot read"));
   const auto second = [&](const std::string& line) { return problem(header + good + line); };
-  EXPECT_THAT(second("0,1,1,0.000000001,1,2,3,4,5,6,7,8,9\n"),
+  EXPECT_THAT(second("0,1,1,0.000000001,1,2,3,4,5,6,7,8,9,9\n"),
               HasSubstr("line 3: expected hidden_network, found 'the end of the line'"));
-  EXPECT_THAT(second("0,1,1,0.000000001,1,2,3,4,5,6,7,8,9,10,11\n"),
+  EXPECT_THAT(second("0,1,1,0.000000001,1,2,3,4,5,6,7,8,9,9,10,11\n"),
               HasSubstr("line 3: expected the end of the line, found '11'"));
-  EXPECT_THAT(second("0,1,1,0.000000001,1,2,3,4,5,6,7,8,9,10"), HasSubstr("expected its end"));
-  EXPECT_THAT(second("x,1,1,0.000000001,1,2,3,4,5,6,7,8,9,10\n"), HasSubstr("rank, a number"));
-  EXPECT_THAT(second("0,-1,1,0.000000001,1,2,3,4,5,6,7,8,9,10\n"), HasSubstr("step, a number"));
-  EXPECT_THAT(second("0,1,0,0.000000001,1,2,3,4,5,6,7,8,9,10\n"), HasSubstr("steps, a number"));
-  EXPECT_THAT(second("0,1,1,0.001,1,2,3,4,5,6,7,8,9,10\n"), HasSubstr("nine decimals"));
-  EXPECT_THAT(second("0,1,1,99999999999.000000001,1,2,3,4,5,6,7,8,9,10\n"), HasSubstr("start"));
-  EXPECT_THAT(second("0,1,1,0.-00000001,1,2,3,4,5,6,7,8,9,10\n"), HasSubstr("start"));
-  EXPECT_THAT(second("0,1,1,0.000000001,-1,2,3,4,5,6,7,8,9,10\n"), HasSubstr("load in seconds"));
+  EXPECT_THAT(second("0,1,1,0.000000001,1,2,3,4,5,6,7,8,9,9,10"), HasSubstr("expected its end"));
+  EXPECT_THAT(second("x,1,1,0.000000001,1,2,3,4,5,6,7,8,9,9,10\n"), HasSubstr("rank, a number"));
+  EXPECT_THAT(second("0,-1,1,0.000000001,1,2,3,4,5,6,7,8,9,9,10\n"), HasSubstr("step, a number"));
+  EXPECT_THAT(second("0,1,0,0.000000001,1,2,3,4,5,6,7,8,9,9,10\n"), HasSubstr("steps, a number"));
+  EXPECT_THAT(second("0,1,1,0.001,1,2,3,4,5,6,7,8,9,9,10\n"), HasSubstr("nine decimals"));
+  EXPECT_THAT(second("0,1,1,99999999999.000000001,1,2,3,4,5,6,7,8,9,9,10\n"), HasSubstr("start"));
+  EXPECT_THAT(second("0,1,1,0.-00000001,1,2,3,4,5,6,7,8,9,9,10\n"), HasSubstr("start"));
+  EXPECT_THAT(second("0,1,1,0.000000001,-1,2,3,4,5,6,7,8,9,9,10\n"), HasSubstr("load in seconds"));
   EXPECT_THAT(second("0,1,1,0.000000001,1,nan,3,4,5,6,7,8,9,10\n"), HasSubstr("forward in"));
-  EXPECT_THAT(second("0,1,1,0.000000001,1,2,3,4,5,6,7,8,9,1e99\n"), HasSubstr("hidden_network in"));
+  EXPECT_THAT(second("0,1,1,0.000000001,1,2,3,4,5,6,7,8,9,9,1e99\n"),
+              HasSubstr("hidden_network in"));
   EXPECT_THAT(second("\n"), HasSubstr("line 3"));
 }
 

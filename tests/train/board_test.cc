@@ -21,10 +21,10 @@ using testing::Pair;
 const std::vector<std::string> kEpochTags = {
     "loss/train",      "accuracy/train",   "speed/images per second", "seconds/load",
     "seconds/forward", "seconds/backward", "seconds/update",          "seconds/network",
-    "seconds/wait",    "seconds/evaluate", "seconds/checkpoint",      "seconds/other",
-    "loss/test",       "accuracy/test",    "accuracy/test top 5"};
-const std::vector<std::string> kParts = {"load", "forward",  "backward",   "update", "network",
-                                         "wait", "evaluate", "checkpoint", "other"};
+    "seconds/wait",    "seconds/bubble",   "seconds/evaluate",        "seconds/checkpoint",
+    "seconds/other",   "loss/test",        "accuracy/test",           "accuracy/test top 5"};
+const std::vector<std::string> kParts = {"load", "forward", "backward", "update",     "network",
+                                         "wait", "bubble",  "evaluate", "checkpoint", "other"};
 
 /// What a run's file of events says: tag -> values in the order of steps.
 std::map<std::string, std::vector<float>> scalars_of(const std::filesystem::path& run) {

@@ -158,8 +158,8 @@ ValueId Compiler::copy_of_constant(ValueId id, const Layout& wanted) {
   return copy;
 }
 
-// What comes from another part is given, as inputs are; what leaves stays as it is until it has
-// left. Both lie as activations do, so that all parts agree.
+// What comes from another part is put there before its item, what leaves is taken away after the
+// one before. Both lie as activations do, so that all parts agree.
 bool Compiler::plan_message(const Node& node) {
   const auto* exchange = dynamic_cast<const ops::PartExchange*>(node.op.get());
   if (exchange == nullptr) return false;
@@ -172,7 +172,6 @@ bool Compiler::plan_message(const Node& node) {
     const Layout layout = ops::activation_layout(state(id).type.shape);
     if (message.arrives) {
       state(id).layout = layout;
-      state(id).kind = ValueKind::input;
       message.values.push_back(id);
     } else {
       message.values.push_back(in_layout(id, layout, node));
@@ -227,46 +226,77 @@ void Compiler::plan_node(const Node& node) {
   for (const auto& [from, to] : reorders) add_reorder(from, to, node);
 }
 
-void Compiler::lay_out_parameters() {
-  if (parameters().laid_out()) return;
+void Compiler::add_slot(ValueId id, std::vector<ParameterSlot>& slots) {
+  const Value& value = graph_.value(id);
+  const bool exists = std::any_of(slots.begin(), slots.end(), [&](const ParameterSlot& slot) {
+    return slot.name == value.name;
+  });
+  if (exists) return;
+  Layout layout = state(id).layout;
+  if (layout.kind == Layout::Kind::any) layout = Layout::plain();
+  slots.push_back({value.name, value.whole_type(), layout, 0, 0, value.decay, value.rate});
+}
+
+// In the order in which gradients are finished, of each graph those without one behind them.
+void Compiler::lay_out(std::span<Compiler* const> all) {
   std::vector<ParameterSlot> slots;
-  const auto add_slot = [&](ValueId id) {
-    const Value& value = graph_.value(id);
-    const bool exists = std::any_of(slots.begin(), slots.end(), [&](const ParameterSlot& slot) {
-      return slot.name == value.name;
-    });
-    if (exists) return;
-    Layout layout = state(id).layout;
-    if (layout.kind == Layout::Kind::any) layout = Layout::plain();
-    slots.push_back({value.name, value.whole_type(), layout, 0, 0, value.decay, value.rate});
-  };
-  for (const Program::Item& item : program_->items_) {
-    for (const ValueId id : item.outputs) {
-      if (state(id).parameter != kNone) add_slot(state(id).parameter);
-    }
-  }
-  // What is frozen lies behind everything that is trained.
-  for (const bool frozen : {false, true}) {
-    for (const ValueId id : graph_.values_of(ValueKind::parameter)) {
-      if (graph_.value(id).frozen() == frozen) add_slot(id);
-    }
-  }
   std::vector<StateSlot> states;
-  for (const ValueId id : graph_.values_of(ValueKind::state)) {
-    states.push_back({graph_.value(id).name, graph_.value(id).type, 0, 0});
+  bool with_gradients = false;
+  for (Compiler* compiler : all) {
+    for (const Program::Item& item : compiler->program_->items_) {
+      for (const ValueId id : item.outputs) {
+        const ValueId parameter = compiler->state(id).parameter;
+        if (parameter != kNone) compiler->add_slot(parameter, slots);
+      }
+    }
+    for (const ValueId id : compiler->graph_.values_of(ValueKind::parameter)) {
+      if (!compiler->graph_.value(id).frozen()) compiler->add_slot(id, slots);
+    }
+    with_gradients = with_gradients || !compiler->graph_.gradients().empty();
   }
-  parameters().lay_out(std::move(slots), std::move(states), !graph_.gradients().empty());
+  for (Compiler* compiler : all) {
+    const Graph& graph = compiler->graph_;
+    // What is frozen lies behind everything that is trained.
+    for (const ValueId id : graph.values_of(ValueKind::parameter)) compiler->add_slot(id, slots);
+    for (const ValueId id : graph.values_of(ValueKind::state)) {
+      states.push_back({graph.value(id).name, graph.value(id).type, 0, 0});
+    }
+  }
+  all[0]->parameters().lay_out(std::move(slots), std::move(states), with_gradients);
+}
+
+std::vector<std::unique_ptr<Program>> compile(std::span<const Graph> graphs, ops::Backend& backend,
+                                              const std::shared_ptr<Parameters>& parameters,
+                                              std::shared_ptr<Buffer>* passing) {
+  const Clock::time_point begun = Clock::now();
+  std::vector<std::unique_ptr<Compiler>> compilers;
+  std::vector<Compiler*> all;
+  for (const Graph& graph : graphs) {
+    compilers.push_back(std::make_unique<Compiler>(graph, backend, parameters, passing));
+    all.push_back(compilers.back().get());
+    all.back()->plan();
+  }
+  if (!parameters->laid_out()) Compiler::lay_out(all);
+  std::vector<std::unique_ptr<Program>> programs;
+  size_t operations = 0;
+  size_t kernels = 0;
+  size_t bytes = 0;
+  for (size_t i = 0; i < graphs.size(); ++i) {
+    programs.push_back(all[i]->finish());
+    operations += graphs[i].nodes().size();
+    kernels += programs[i]->items().size();
+    bytes += programs[i]->arena_bytes();
+  }
+  log_info("compiled {} operations to {} kernels in {:.0f} ms: {} of memory, {} threads",
+           operations, kernels, seconds_since(begun) * 1e3,
+           format_bytes(static_cast<double>(bytes)), thread_count());
+  return programs;
 }
 
 std::unique_ptr<Program> compile(const Graph& graph, ops::Backend& backend,
                                  std::shared_ptr<Parameters> parameters,
                                  std::shared_ptr<Buffer>* passing) {
-  const Clock::time_point begun = Clock::now();
-  std::unique_ptr<Program> program = Compiler(graph, backend, std::move(parameters), passing).run();
-  log_info("compiled {} operations to {} kernels in {:.0f} ms: {} of memory, {} threads",
-           graph.nodes().size(), program->items().size(), seconds_since(begun) * 1e3,
-           format_bytes(static_cast<double>(program->arena_bytes())), thread_count());
-  return program;
+  return std::move(compile({&graph, 1}, backend, parameters, passing).front());
 }
 
 }  // namespace syrtos::graph

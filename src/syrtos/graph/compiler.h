@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -29,10 +30,13 @@ class Compiler {
     program_->parameters_ = std::move(parameters);
   }
 
-  std::unique_ptr<Program> run() {
+  void plan() {
     declare_values();
     for (const Node& node : graph_.nodes()) plan_node(node);
-    lay_out_parameters();
+  }
+  /// Between the two the parameters are laid out: those of all graphs that share them.
+  static void lay_out(std::span<Compiler* const> all);
+  std::unique_ptr<Program> finish() {
     place();
     bind();
     return std::move(program_);
@@ -88,7 +92,7 @@ class Compiler {
   ValueId copy_of_constant(ValueId id, const Layout& wanted);
   bool plan_message(const Node& node);
   void plan_node(const Node& node);
-  void lay_out_parameters();
+  void add_slot(ValueId parameter, std::vector<ParameterSlot>& slots);
 
   // Place.
   bool in_arena(ValueId root);

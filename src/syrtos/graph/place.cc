@@ -26,6 +26,15 @@ void Compiler::find_lifetimes() {
       use(id, end);
     }
   }
+  // From the first to the last use: what comes is there before any kernel, what leaves after it.
+  const auto use_messages = [&](bool arrive) {
+    for (const Program::Message& message : program_->messages_) {
+      if (message.arrives != arrive) continue;
+      const auto item = static_cast<int>(message.item);
+      for (const ValueId id : message.values) use(id, arrive ? item : std::max(0, item - 1));
+    }
+  };
+  use_messages(true);
   for (int i = 0; i < end; ++i) {
     const Program::Item& item = program_->items_[static_cast<size_t>(i)];
     // The first half of a kernel may write to its outputs already.
@@ -34,10 +43,8 @@ void Compiler::find_lifetimes() {
     for (const ValueId id : item.outputs) use(id, has_first_half ? i - 1 : i);
     for (const ValueId id : item.outputs) use(id, i);
   }
+  use_messages(false);
   for (const auto& [name, id] : graph_.outputs()) use(id, end);
-  for (const Program::Message& message : program_->messages_) {
-    for (const ValueId id : message.values) use(id, end);
-  }
   const auto backward =
       std::find_if(program_->items_.begin(), program_->items_.end(),
                    [](const Program::Item& item) { return item.phase == Phase::backward; });

@@ -4,9 +4,11 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstring>
 
 #include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
+#include "syrtos/base/parallel.h"
 
 namespace syrtos::graph {
 
@@ -41,6 +43,13 @@ void store(const Program::Placed& value, int64_t offset, float element) {
       static_cast<uint8_t*>(value.data)[offset] = static_cast<uint8_t>(element);
       break;
   }
+}
+
+/// On all threads where there is much.
+void copy_bytes(std::byte* to, const std::byte* from, size_t bytes) {
+  parallel_for(static_cast<int64_t>(bytes), 64, int64_t{1} << 18, [=](int64_t begin, int64_t end) {
+    std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
+  });
 }
 
 Program::Placed placed_sums(std::span<float> sums) {
@@ -133,6 +142,30 @@ const Program::Item* Program::find_non_finite(const ops::Step& step) {
     }
   }
   return nullptr;
+}
+
+size_t Program::bytes_of(const Message& message) const {
+  size_t bytes = 0;
+  for (const ValueId id : message.values) bytes += placed(id).layout.bytes(placed(id).type);
+  return bytes;
+}
+
+void Program::take_away(const Message& message, std::byte* to) const {
+  for (const ValueId id : message.values) {
+    const size_t bytes = placed(id).layout.bytes(placed(id).type);
+    copy_bytes(to, static_cast<const std::byte*>(placed(id).data), bytes);
+    to += bytes;
+  }
+}
+
+void Program::put(const Message& message, const std::byte* from) const {
+  for (const ValueId id : message.values) {
+    const size_t bytes = placed(id).layout.bytes(placed(id).type);
+    // What nobody here reads has no memory.
+    if (placed(id).data != nullptr)
+      copy_bytes(static_cast<std::byte*>(placed(id).data), from, bytes);
+    from += bytes;
+  }
 }
 
 void Program::move_input(std::string_view name, void* data) {

@@ -65,11 +65,15 @@ class Program {
     int peer = 0;    ///< the other part
     int number = 0;  ///< of those between the two, in this direction
     Phase phase = Phase::forward;
-    /// It is there before this item runs, or is complete before this one runs and stays until the
-    /// next run.
+    /// It is put there before this item runs, or taken away before it does: it is complete then,
+    /// and its memory is used for other things afterwards.
     size_t item = 0;
     std::vector<ValueId> values = {};
   };
+  size_t bytes_of(const Message& message) const;
+  /// Copies what leaves to memory of so many bytes, and what arrived from there.
+  void take_away(const Message& message, std::byte* to) const;
+  void put(const Message& message, const std::byte* from) const;
 
   PhaseTimes run(const ops::Step& step);
   /// Items first .. last - 1 alone; adds their times. All of them in order are a run.
@@ -128,5 +132,11 @@ class Program {
 std::unique_ptr<Program> compile(const Graph& graph, ops::Backend& backend,
                                  std::shared_ptr<Parameters> parameters,
                                  std::shared_ptr<Buffer>* passing = nullptr);
+
+/// Programs of several graphs, which have different parameters of one model: the gradients of the
+/// first graph's lie first.
+std::vector<std::unique_ptr<Program>> compile(std::span<const Graph> graphs, ops::Backend& backend,
+                                              const std::shared_ptr<Parameters>& parameters,
+                                              std::shared_ptr<Buffer>* passing = nullptr);
 
 }  // namespace syrtos::graph

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "syrtos/base/error.h"
+#include "syrtos/base/format.h"
 #include "syrtos/base/log.h"
 #include "syrtos/job/networks.h"
 #include "syrtos/job/notes.h"
@@ -77,6 +78,10 @@ strategy::Options strategy_options(const JobRequest& request) {
   options.wire = strategy::parse_wire(request.wire);
   options.update = strategy::parse_update(request.update, options.exchange);
   options.split = strategy::parse_split(request.split);
+  if (options.split.cuts()) {
+    fail_request("--split: expected none or columns, found '{}'{}", request.split,
+                 suggestion(request.split, {"none", "columns"}));
+  }
   options.permits = static_cast<int>(request.permits);
   options.bucket_mb = request.bucket_mb;
   strategy::check(options, static_cast<int>(request.workers), request.batch, request.clip > 0);

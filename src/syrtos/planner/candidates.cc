@@ -105,14 +105,14 @@ std::vector<Candidate> candidates(const SearchSpace& space, const ClusterProfile
   if (syncs.empty()) syncs = usual_syncs();
   if (wires.empty()) wires = {{Wire::Kind::f32, 0}, {Wire::Kind::bf16, 0}};
   std::vector<Split> splits = space.splits;
-  if (splits.empty()) splits = {Split::none, Split::columns};
+  if (splits.empty()) splits = {Split::none(), Split::columns()};
   std::vector<Candidate> all;
   for (const int n : workers) {
     if (n < 2) continue;
     for (const Exchange& exchange : exchanges) {
       for (const Sync& sync : syncs) {
         for (const Wire& wire : wires) {
-          for (const Split split : splits) {
+          for (const Split& split : splits) {
             Candidate candidate;
             candidate.workers = n;
             candidate.options.exchange = exchange;

@@ -109,6 +109,7 @@ std::string path_of(const Explanation& explanation) {
   add(all.step[Part::load], "waiting for data");
   add(all.step[Part::network], "exposed exchange");
   add(all.step[Part::wait], "waiting for others");
+  add(all.step[Part::bubble], "waiting for another part");
   add(all.step[Part::other], "other");
   if (all.step.hidden_network > 0.005 * explanation.step_s) {
     text += fmt::format("; {} of exchange are hidden behind computing",

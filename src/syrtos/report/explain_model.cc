@@ -26,7 +26,7 @@ bool RunModel::build(const Explanation& explanation, const Run& run) {
   if (!run.exchange || run.exchange->buckets.empty() || run.job.workers < 2 || run.job.batch < 1 ||
       explanation.ranks.size() != static_cast<size_t>(run.job.workers) || explanation.step_s <= 0 ||
       !run.job.strategy_known || run.job.strategy.exchange.shares_memory() ||
-      run.job.strategy.splits_columns()) {  // its activations are not among the buckets
+      !(run.job.strategy.split == strategy::Split::none())) {  // activations are in no bucket
     return false;
   }
   actual_.workers = static_cast<int>(run.job.workers);

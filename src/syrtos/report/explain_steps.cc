@@ -28,7 +28,8 @@ double step_seconds(const DivisionRecord& record) {
 /// Of that, what the rank did itself.
 double busy_seconds(const DivisionRecord& record) {
   const StepDivision division = record.division();
-  return (division.training() - division[Part::network] - division[Part::wait]) /
+  return (division.training() - division[Part::network] - division[Part::wait] -
+          division[Part::bubble]) /
          static_cast<double>(record.steps);
 }
 bool has_pause_of_its_own(const DivisionRecord& record) {

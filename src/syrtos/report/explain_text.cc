@@ -19,9 +19,10 @@ namespace {
 constexpr size_t kMostRanks = 16;  // more would not fit on a screen
 constexpr size_t kMostServers = 4;
 constexpr size_t kMostCauses = 5;
-constexpr std::array<char, trace::kParts> kLetters = {'L', 'F', 'B', 'U', 'N', 'W', 'E', 'C', '.'};
+constexpr std::array<char, trace::kParts> kLetters = {'L', 'F', 'B', 'U', 'N',
+                                                      'W', 'P', 'E', 'C', '.'};
 // Of the 256-colour palette, for white or black letters on top.
-constexpr std::array<int, trace::kParts> kColours = {178, 67, 31, 24, 167, 245, 97, 131, 240};
+constexpr std::array<int, trace::kParts> kColours = {178, 67, 31, 24, 167, 245, 136, 97, 131, 240};
 
 /// Cells of each part, which add up to `width` although each is rounded.
 std::array<int, trace::kParts> cells_of(const trace::StepDivision& step, double longest,

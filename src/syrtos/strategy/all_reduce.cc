@@ -1,5 +1,7 @@
 #include "syrtos/strategy/all_reduce.h"
 
+#include <cmath>
+
 #include "syrtos/optim/clip.h"
 #include "syrtos/strategy/pass.h"
 
@@ -14,8 +16,11 @@ AllReduceTraining::AllReduceTraining(World& world, const Team& team, const Optio
       world_(world),
       options_(options),
       replica_(replica),
-      group_(collective::Group::of(world, team.worker_ranks())),
+      group_(collective::Group::of(world, team.part_ranks(team.part_of(world.rank())))),
+      replica_group_(
+          collective::Group::of(world, team.replica_ranks(team.replica_of(world.rank())))),
       blocks_(world, group_),
+      messages_(world, meter_, replica_group_.members),
       over_(world),
       arrivals_(world, meter_, replica.layout().buckets.size()) {
   if (options.wire.sparse()) {
@@ -33,11 +38,17 @@ Task<int64_t> AllReduceTraining::step(const StepInfo& info) {
   ++passes_;
   co_await run_pass(
       world_, group_, replica_, arrivals_, meter_, info.step,
-      [this, &info](int bucket) { arrivals_.start(bucket, bring(bucket, info)); }, &blocks_);
+      [this, &info](int bucket) { arrivals_.start(bucket, bring(bucket, info)); }, &blocks_,
+      replica_group_.size() > 1 ? &messages_ : nullptr);
   passed_ = passes_;
   over_.notify_all();
   if (info.clip > 0) co_await update_clipped(info);
   co_return 1;
+}
+
+Task<> AllReduceTraining::settle() {
+  co_await arrivals_.all();
+  co_await messages_.settle();
 }
 
 Task<> AllReduceTraining::bring(int bucket, StepInfo info) {
@@ -109,13 +120,28 @@ Task<> AllReduceTraining::sum_sparse(int bucket, const StepInfo& info) {
   co_await world_.compute(0, [&] { decode_sum(all, options_.wire.threshold, gradient); });
 }
 
+/// Of the whole network's gradient, summed over the workers that have the same part.
+Task<double> AllReduceTraining::norm_of_all_parts() {
+  double norm = 0;
+  co_await world_.compute(0, [&] { norm = replica_.gradient_norm(); });
+  if (replica_group_.size() == 1) co_return norm;
+  float square = static_cast<float>(norm * norm);
+  collective::ReduceOptions options;
+  options.algorithm = collective::Algorithm::doubling;
+  options.tag = {Purpose::statistics, 1, clipped_++};
+  const Meter::Doing waits(meter_, Part::network);
+  co_await collective::all_reduce(world_, replica_group_, Floats{&square, 1}, options);
+  co_return std::sqrt(static_cast<double>(square));
+}
+
 Task<> AllReduceTraining::update_clipped(StepInfo info) {
   co_await arrivals_.all();
   const size_t elements = replica_.layout().elements();
+  const double sum = co_await norm_of_all_parts();
   const Meter::Doing updates(meter_, Part::update);
   co_await world_.compute(replica_.update_seconds(elements), [&] {
     const double mean = 1.0 / group_.size();
-    const double norm = replica_.gradient_norm() * mean;
+    const double norm = sum * mean;
     info.hyper.gradient_scale = mean * optim::clip_scale(norm, info.clip);
     replica_.update(0, elements, info.hyper);
   });

@@ -31,6 +31,10 @@ namespace syrtos::strategy {
 /// and what crosses are the activations between stages (columns.h). Other parts are old until
 /// agree() brings them.
 ///
+/// Where a network is in parts (--split layers:N and the like), all of this is among the workers
+/// that have the same part; between those that have one copy of the network together activations
+/// and their gradients cross (part_messages.h).
+///
 /// Messages and bytes: for each bucket those of the all-reduce algorithm (collective/*.h); with
 /// ring each worker sends 2 (N - 1) / N of the gradient in 2 (N - 1) messages per bucket. With
 /// --wire threshold each worker sends what is above it to all others: 4 bytes an element.
@@ -40,7 +44,7 @@ class AllReduceTraining final : public Strategy {
 
   Task<> begin() override;
   Task<int64_t> step(const StepInfo& info) override;
-  Task<> settle() override { return arrivals_.all(); }
+  Task<> settle() override;
   Task<> agree() override;
   Task<> collect() override;
   Task<> end() override;
@@ -53,14 +57,18 @@ class AllReduceTraining final : public Strategy {
   Task<> sum(int bucket, const StepInfo& info);
   Task<> sum_sparse(int bucket, const StepInfo& info);
   Task<> update_clipped(StepInfo info);
+  Task<double> norm_of_all_parts();
 
   World& world_;
   const Options options_;
   Replica& replica_;
-  const collective::Group group_;
+  const collective::Group group_;          // who has the same part
+  const collective::Group replica_group_;  // who has the network together
   std::vector<std::unique_ptr<collective::PreparedAllReduce>> sums_;  // of each bucket
   BlockRunners blocks_;
+  PartMessages messages_;
   uint32_t agreed_ = 0;            // times
+  uint32_t clipped_ = 0;           // times
   std::vector<Residue> residues_;  // with a threshold
   int64_t passes_ = 0;             // begun
   int64_t passed_ = 0;             // over

@@ -32,7 +32,7 @@ double Stretches::overlap(const Stretch& stretch) const {
 
 Meter::Doing::Doing(Meter& meter, Part part) : meter_(meter), part_(part) {
   meter_.tick();
-  const bool waits = part == Part::network || part == Part::wait;
+  const bool waits = part == Part::network || part == Part::wait || part == Part::bubble;
   (waits ? meter_.waiting_ : meter_.computing_).push_back(this);
   if (meter_.doing_track_ != nullptr) began_ = trace::now();
 }

@@ -50,8 +50,8 @@ class Meter {
   Meter(const Meter&) = delete;
   Meter& operator=(const Meter&) = delete;
 
-  /// The worker does this from here to the end of the block. It waits for network and wait, and
-  /// computes all else.
+  /// The worker does this from here to the end of the block. It waits for network, wait and
+  /// bubble, and computes all else.
   class Doing {
    public:
     Doing(Meter& meter, Part part);

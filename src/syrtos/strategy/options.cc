@@ -1,7 +1,9 @@
 #include "syrtos/strategy/options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -174,13 +176,47 @@ std::string to_string(const Wire& wire) {
 
 const char* to_string(UpdateAt update) { return update == UpdateAt::server ? "server" : "worker"; }
 
-const char* to_string(Split split) { return split == Split::columns ? "columns" : "none"; }
+std::string to_string(const Split& split) {
+  switch (split.kind) {
+    case Split::Kind::none:
+      return "none";
+    case Split::Kind::columns:
+      return "columns";
+    case Split::Kind::layers:
+      return fmt::format("layers:{}", split.parts);
+    case Split::Kind::branches:
+      return "branches";
+    case Split::Kind::names:
+      return fmt::format("{}", fmt::join(split.names, ","));
+  }
+  return "?";
+}
 
 Split parse_split(std::string_view text) {
-  if (text == "none") return Split::none;
-  if (text == "columns") return Split::columns;
-  fail_request("--split: expected none or columns, found '{}'{}", text,
-               suggestion(text, {"none", "columns"}));
+  const Words words = split(text);
+  if (words.name == "layers") {
+    return Split::layers(number_of<int>(words, "--split", "layers:4", 1));
+  }
+  for (const auto& [name, kind] : {std::pair{"none", Split::Kind::none},
+                                   {"columns", Split::Kind::columns},
+                                   {"branches", Split::Kind::branches}}) {
+    if (words.name != name) continue;
+    expect_no_number(words, "--split");
+    return {kind, 1, {}};
+  }
+  Split result{Split::Kind::names, 1, {}};
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    if (end == at) {
+      fail_request(
+          "--split: expected none, columns, layers:N, branches, auto or layers that begin the "
+          "parts, such as conv3,fc1; found '{}'",
+          text);
+    }
+    result.names.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return result;
 }
 
 UpdateAt default_update(const Exchange& exchange) {
@@ -197,6 +233,7 @@ UpdateAt parse_update(std::string_view text, const Exchange& exchange) {
 
 std::string effect_of(const Options& options, int workers) {
   if (options.same_result_as_alone(workers)) return "same result";
+  workers = options.replicas(workers);
   const int64_t number = options.sync.number;
   switch (options.sync.kind) {
     case Sync::Kind::split:
@@ -215,10 +252,36 @@ std::string effect_of(const Options& options, int workers) {
   return "";
 }
 
+void check_parts(const Options& options, int workers) {
+  const Split& split = options.split;
+  const std::string text = to_string(split);
+  if (!options.exchange.among_workers() || !options.sync.sees_all_gradients()) {
+    fail_request(
+        "--split {}: workers wait for each other's activations in every step: use --exchange "
+        "allreduce with --sync join or split, found {} with {}",
+        text, to_string(options.exchange), to_string(options.sync));
+  }
+  if (workers % split.parts != 0) {
+    const int more = (workers / split.parts + 1) * split.parts;
+    fail_request("--split {}: {} parts are for {} workers, or a multiple; found {}: use {} or {}",
+                 text, split.parts, split.parts, workers,
+                 workers > split.parts ? more - split.parts : split.parts, more);
+  }
+  const int replicas = options.replicas(workers);
+  if (options.exchange.needs_mpi() && split.parts > 1 && replicas > 1) {
+    fail_request(
+        "--exchange allreduce:mpi is for all ranks at once, and with --split {} each part has its "
+        "own: use another all-reduce",
+        text);
+  }
+}
+
 void check(const Options& options, int workers, int64_t batch, bool clips) {
   const Exchange& exchange = options.exchange;
   const Sync& sync = options.sync;
   const std::string sync_text = to_string(sync);
+  if (options.split.cuts()) check_parts(options, workers);
+  workers = options.replicas(workers);
   if (sync.splits_batch() && workers > batch) {
     fail_request("--sync split: a batch of {} cannot be split over {} workers: use at most {}",
                  batch, workers, batch);

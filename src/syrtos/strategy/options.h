@@ -4,9 +4,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "syrtos/collective/algorithm.h"
 #include "syrtos/collective/predict.h"
+#include "syrtos/strategy/pipeline.h"
 
 namespace syrtos::strategy {
 
@@ -97,9 +99,28 @@ struct Wire {
 enum class UpdateAt { server, worker };
 
 /// What of the network each worker has.
-enum class Split {
-  none,     ///< all of it
-  columns,  ///< some columns of large dense layers, all of the rest
+struct Split {
+  enum class Kind {
+    none,      ///< all of it
+    columns,   ///< some columns of large dense layers, all of the rest
+    layers,    ///< one of `parts` parts, each of consecutive layers, of about equal work
+    branches,  ///< one of its branches
+    names,     ///< one of the parts that begin with these layers
+  };
+  Kind kind = Kind::none;
+  /// Workers that have the network together, each a part of it. For branches and names it is known
+  /// when the network is.
+  int parts = 1;
+  /// As they were given: "conv3", or "conv3=2" for one that belongs to part 2.
+  std::vector<std::string> names = {};
+
+  static Split none() { return {}; }
+  static Split columns() { return {Kind::columns, 1, {}}; }
+  static Split layers(int parts) { return {Kind::layers, parts, {}}; }
+
+  /// The network is cut into parts that different workers have.
+  bool cuts() const { return kind != Kind::none && kind != Kind::columns; }
+  bool operator==(const Split&) const = default;
 };
 
 struct Options {
@@ -107,9 +128,10 @@ struct Options {
   Sync sync;
   Wire wire;
   UpdateAt update = UpdateAt::worker;
-  Split split = Split::none;
-  int permits = 0;       ///< transfers that a server allows at a time in each direction; 0: any
-  double bucket_mb = 0;  ///< 0: chosen from latency and bandwidth
+  Split split = {};
+  Pipeline pipeline = {};  ///< of a network in parts
+  int permits = 0;         ///< transfers that a server allows at a time in each direction; 0: any
+  double bucket_mb = 0;    ///< 0: chosen from latency and bandwidth
   /// What crosses between hosts, where it was measured.
   collective::LinkSpeed link = collective::kEthernet;
   /// Seconds of a server's update, where time is simulated.
@@ -122,13 +144,15 @@ struct Options {
   /// After each step every worker has the same weights and the same state of the optimiser, so that
   /// each can save them without asking the others.
   bool same_everywhere() const {
-    return exchange.among_workers() && sync.sees_all_gradients() && !splits_columns();
+    return exchange.among_workers() && sync.sees_all_gradients() && split == Split::none();
   }
   /// Workers divide the columns of large dense layers between them.
-  bool splits_columns() const { return split == Split::columns; }
+  bool splits_columns() const { return split.kind == Split::Kind::columns; }
+  /// Whole copies of the network that so many workers have.
+  int replicas(int workers) const { return workers / split.parts; }
   /// So many workers compute what one would, but for the order of sums.
   bool same_result_as_alone(int workers) const {
-    return workers == 1 || (sync.splits_batch() && wire.exact());
+    return replicas(workers) == 1 || (sync.splits_batch() && wire.exact());
   }
 };
 
@@ -139,7 +163,7 @@ std::string to_string(const Exchange& exchange);
 std::string to_string(const Sync& sync);
 std::string to_string(const Wire& wire);
 const char* to_string(UpdateAt update);
-const char* to_string(Split split);
+std::string to_string(const Split& split);
 
 /// "allreduce", "allreduce:ring" ..., "ps", "ps-sharded:K", "ps-colocated", "shared".
 Exchange parse_exchange(std::string_view text);
@@ -147,7 +171,7 @@ Exchange parse_exchange(std::string_view text);
 Sync parse_sync(std::string_view text);
 /// "f32", "bf16", "threshold:T".
 Wire parse_wire(std::string_view text);
-/// "none", "columns".
+/// "none", "columns", "layers:N", "branches", or names of layers: "conv3,fc1".
 Split parse_split(std::string_view text);
 /// Where weights are updated unless somebody says otherwise: at the servers, if there are any.
 UpdateAt default_update(const Exchange& exchange);

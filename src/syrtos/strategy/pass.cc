@@ -18,9 +18,13 @@ Task<> add_up(World& world, const collective::Group& workers, Floats sums, int64
   co_await collective::all_reduce(world, workers, sums, options);
 }
 
-bool can_follow(const Stage& before, const Stage& stage, const Arrivals& arrivals) {
+/// Whether stage i could run when the one before it is over, without anybody doing anything.
+bool can_follow(const std::vector<Stage>& stages, size_t i, const Arrivals& arrivals,
+                const PartMessages* messages) {
+  const Stage& before = stages[i - 1];
   return before.sums.empty() && before.blocks.empty() &&
-         std::all_of(stage.needs.begin(), stage.needs.end(),
+         (messages == nullptr || messages->ready(i)) &&
+         std::all_of(stages[i].needs.begin(), stages[i].needs.end(),
                      [&](int bucket) { return arrivals.here(bucket); });
 }
 
@@ -52,20 +56,23 @@ Task<> run_stage(World& world, Replica& replica, Meter& meter, size_t stage) {
 
 Task<> run_pass(World& world, const collective::Group& workers, Replica& replica,
                 Arrivals& arrivals, Meter& meter, int64_t step,
-                std::function<void(int bucket)> finished, BlockRunners* blocks) {
+                std::function<void(int bucket)> finished, BlockRunners* blocks,
+                PartMessages* messages) {
   const std::vector<Stage>& stages = replica.stages();
+  if (messages != nullptr) messages->begin(stages, step);
   world::Started running;
   world::Started next;  // is dropped first when the pass is given up
   for (size_t i = 0; i < stages.size(); ++i) {
     for (const int bucket : stages[i].needs) co_await arrivals.wait(bucket);
+    if (messages != nullptr && !next.valid()) co_await messages->wait(i);
     running = next.valid() ? std::exchange(next, world::Started())
                            : world::Started(world, run_stage(world, replica, meter, i));
     // It computes: one that waits behind it begins without anybody being woken in between.
-    if (!running.done() && i + 1 < stages.size() &&
-        can_follow(stages[i], stages[i + 1], arrivals)) {
+    if (!running.done() && i + 1 < stages.size() && can_follow(stages, i + 1, arrivals, messages)) {
       next = world::Started(world, run_stage(world, replica, meter, i + 1));
     }
     co_await running.join();
+    if (messages != nullptr) messages->ran(i);
     if (workers.size() > 1 && !stages[i].sums.empty()) {
       const Meter::Doing waits(meter, Part::network);
       for (const Floats& sums : stages[i].sums) co_await add_up(world, workers, sums, step);

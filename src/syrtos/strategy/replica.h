@@ -17,6 +17,16 @@ struct BlockMove {
   collective::Round round = {};
 };
 
+/// Bytes that come from another part of the network, or leave for it; no data where sizes are
+/// simulated. Messages of a lane follow each other, in the order of both sides' stages.
+struct PartMessage {
+  int part = 0;       ///< the other one
+  uint16_t lane = 0;  ///< the same on both sides
+  int buffer = 0;     ///< of the lane's: one that is used again is waited for
+  void* memory = nullptr;
+  size_t bytes = 0;
+};
+
 /// A part of a training pass: it can run when the weights it needs are there, and after it the
 /// gradients of some buckets are final.
 struct Stage {
@@ -27,6 +37,10 @@ struct Stage {
   std::vector<collective::Floats> sums = {};
   /// What crosses between workers, one after the other, before the next stage.
   std::vector<BlockMove> blocks = {};
+  /// What comes from other parts of the network before it, and leaves for them after it.
+  std::vector<PartMessage> arrives = {};
+  std::vector<PartMessage> leaves = {};
+  int micro = 0;  ///< the micro-batch that it computes
 };
 
 /// What one worker trains, as its strategy sees it: arenas of weights and gradients, and a pass in

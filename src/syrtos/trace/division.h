@@ -15,13 +15,15 @@ enum class Part {
   update,
   network,  // exchanging, with nothing to compute meanwhile
   wait,     // for a slower rank or server
+  bubble,   // for another part of the network: its activations, or their gradients
   evaluate,
   checkpoint,
   other,
 };
-inline constexpr size_t kParts = 9;
+inline constexpr size_t kParts = 10;
 inline constexpr std::array<std::string_view, kParts> kPartNames = {
-    "load", "forward", "backward", "update", "network", "wait", "evaluate", "checkpoint", "other"};
+    "load", "forward", "backward", "update",     "network",
+    "wait", "bubble",  "evaluate", "checkpoint", "other"};
 
 inline constexpr std::string_view name_of(Part part) {
   return kPartNames[static_cast<size_t>(part)];
