@@ -97,6 +97,8 @@ Launched launch_training(const TrainRequest& asked, const RankPrograms& programs
   options.task = to_task(task);
   options.patience = job.network_patience;
   options.tolerate_lost_workers = job.strategy.tolerates_losses();
+  if (job.may_lose_workers()) options.min_workers = job.min_workers;
+  options.replace_lost = programs.replace_lost;
   options.columns = programs.columns;
   options.should_stop = surroundings.should_stop;
   if (on_run) on_run(launched.run);

@@ -24,6 +24,8 @@ struct RankPrograms {
   /// Hosts of a scheduler's job, in place of those.
   std::optional<launch::Allocation> allocation = {};
   std::string remote_shell = "ssh";
+  /// Workers that were lost are started again, and join.
+  bool replace_lost = true;
   /// The command gives train_as_rank() the same network and data as the request has.
   bool bring_own = false;
   std::array<int, 2> columns = {0, 0};  ///< Of the terminals that output and error end on.

@@ -60,7 +60,7 @@ void train_under_mpi(TrainRequest request, bool workers_are_asked_for,
   std::string refused;
   try {
     request.job.workers = workers_of(request.job, "mpirun", mpi.size(), workers_are_asked_for);
-    work.emplace(request, mpi.rank(), surroundings);
+    work.emplace(request, RankWork::Place{.rank = mpi.rank()}, surroundings);
   } catch (const std::exception& error) {
     refused = error.what();
   }
@@ -70,7 +70,7 @@ void train_under_mpi(TrainRequest request, bool workers_are_asked_for,
     if (!refusals[rank].empty()) fail_request("rank {}: {}", rank, refusals[rank]);
   }
   const std::unique_ptr<world::MpiWorld> world = mpi.make_world();
-  work->run(*world, hooks, surroundings.should_stop, nullptr, on_run);
+  work->run(*world, hooks, {.stop = surroundings.should_stop, .pause = {}}, nullptr, on_run);
 }
 
 }  // namespace syrtos::api

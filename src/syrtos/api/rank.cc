@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "syrtos/api/rank_work.h"
@@ -17,6 +18,31 @@ namespace {
 
 constexpr auto kInputTimeout = std::chrono::seconds(10);
 constexpr auto kRefusalTimeout = std::chrono::seconds(10);
+
+class TrainingInTeams final : public JoinedRank::TeamWork {
+ public:
+  TrainingInTeams(RankWork& work, const RankHooks& hooks, const Surroundings& surroundings)
+      : work_(work), hooks_(hooks), surroundings_(surroundings) {}
+
+  void enter(const launch::Assignment& team) override {
+    const auto workers = std::ranges::count(team.members, launch::Role::worker, &launch::Member::role);
+    work_.enter(team.team, team.rank, static_cast<int>(workers), team.lost);
+  }
+
+  bool work(world::TcpWorld& world, launch::Membership& membership) override {
+    const RankWork::Wishes wishes{
+        .stop = [&] { return membership.stop_requested() || surroundings_.should_stop(); },
+        .pause = [&] { return membership.regroup_requested(); }};
+    return work_.run(world, hooks_, wishes, &membership, {});
+  }
+
+  std::optional<int64_t> leave() override { return work_.leave(); }
+
+ private:
+  RankWork& work_;
+  const RankHooks& hooks_;
+  const Surroundings& surroundings_;
+};
 
 }  // namespace
 
@@ -64,12 +90,7 @@ void JoinedRank::refuse(const std::string& why) {
   }
 }
 
-bool JoinedRank::run(const Work& work) {
-  world::Listener listener(invitation_.address);
-  const std::unique_ptr<launch::Membership> membership =
-      launch::join(join_options(listener.port()));
-  const launch::Assignment& assignment = membership->assignment();
-  membership->report("connecting to the other ranks");
+world::TcpOptions JoinedRank::tcp_options(const launch::Assignment& assignment) const {
   world::TcpOptions options;
   options.rank = assignment.rank;
   options.token = assignment.token;
@@ -77,15 +98,54 @@ bool JoinedRank::run(const Work& work) {
   // Each meets each, and many may share a few cores.
   options.connect_timeout += 0.5 * static_cast<double>(assignment.members.size());
   for (const launch::Member& member : assignment.members) {
-    options.members.push_back({member.host, member.address, member.port});
+    options.members.push_back({member.host, member.address, member.port, member.seat});
   }
+  return options;
+}
+
+bool JoinedRank::run(const Work& work) {
+  world::Listener listener(invitation_.address);
+  const std::unique_ptr<launch::Membership> membership =
+      launch::join(join_options(listener.port()));
+  membership->report("connecting to the other ranks");
   try {
-    world::TcpWorld world(std::move(options), std::move(listener));
+    world::TcpWorld world(tcp_options(membership->assignment()), std::move(listener));
     work(world, *membership);
   } catch (const world::PeerLost& error) {
     membership->blame(error.rank());
     if (!has_launcher_) throw;
     return false;
+  }
+  membership->leave();
+  return true;
+}
+
+bool JoinedRank::run_in_teams(TeamWork& work) {
+  std::optional<world::Listener> listener(std::in_place, invitation_.address);
+  const std::unique_ptr<launch::Membership> membership =
+      launch::join(join_options(listener->port()));
+  for (;;) {
+    const launch::Assignment& team = membership->assignment();
+    name_log(team.members[static_cast<size_t>(team.rank)].seat, invitation_.host);
+    work.enter(team);
+    membership->report("connecting to the other ranks");
+    launch::Waiting waiting;
+    try {
+      world::TcpWorld world(tcp_options(team), std::move(*listener));
+      if (work.work(world, *membership)) break;
+    } catch (const world::PeerLost& error) {
+      log_info("{}", error.what());
+      waiting.misses = error.rank();
+    } catch (const world::NotMet& error) {
+      if (team.team == 1) throw;
+      log_info("{}", error.what());
+      waiting.misses = error.rank();
+    }
+    waiting.step = work.leave();
+    membership->report("waiting for the next team");
+    listener.emplace(invitation_.address);
+    waiting.port = listener->port();
+    membership->next_team(waiting);
   }
   membership->leave();
   return true;
@@ -98,12 +158,13 @@ bool train_as_rank(JoinedRank& self, const Surroundings& surroundings, const Ran
   if (own.network) request.own.network = own.network;
   request.own.data = own.data;
   if (request.job.threads == 0) request.job.threads = invitation.cores;
-  RankWork work(request, invitation.rank, surroundings, invitation.processes);
+  const RankWork::Place place{
+      .rank = invitation.rank, .processes = invitation.processes, .in_teams = true};
+  RankWork work(request, place, surroundings);
+  TrainingInTeams training(work, hooks, surroundings);
+  if (work.survives()) return self.run_in_teams(training);
   return self.run([&](world::TcpWorld& world, launch::Membership& membership) {
-    const auto should_stop = [&] {
-      return membership.stop_requested() || surroundings.should_stop();
-    };
-    work.run(world, hooks, should_stop, &membership, {});
+    training.work(world, membership);
   });
 }
 

@@ -36,11 +36,25 @@ class JoinedRank {
   using Work = std::function<void(world::TcpWorld&, launch::Membership&)>;
   bool run(const Work& work);
 
+  /// The same in one team after the other, where members are lost or come.
+  class TeamWork {
+   public:
+    virtual ~TeamWork() = default;
+    /// Prepares for a team, before its members meet.
+    virtual void enter(const launch::Assignment& team) = 0;
+    /// Works in it. False: the team is to change, and all leave it in good order.
+    virtual bool work(world::TcpWorld& world, launch::Membership& membership) = 0;
+    /// After work() has returned false or thrown PeerLost: the step that it can go on from.
+    virtual std::optional<int64_t> leave() = 0;
+  };
+  bool run_in_teams(TeamWork& work);
+
   /// Tells the others why this rank does not come, if they can be reached soon.
   void refuse(const std::string& why);
 
  private:
   launch::JoinOptions join_options(uint16_t port) const;
+  world::TcpOptions tcp_options(const launch::Assignment& assignment) const;
 
   launch::Invitation invitation_;
   std::string token_;

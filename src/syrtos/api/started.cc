@@ -72,7 +72,8 @@ void train_as_started_rank(TrainRequest request, const launch::StartedRank& star
   if (request.job.threads == 0) request.job.threads = self.invitation().cores;
   std::unique_ptr<RankWork> work;
   try {
-    work = std::make_unique<RankWork>(request, started.rank, surroundings, started.here);
+    work = std::make_unique<RankWork>(
+        request, RankWork::Place{.rank = started.rank, .processes = started.here}, surroundings);
   } catch (const std::exception& error) {
     if (lead) {
       lead->end(fmt::format("rank 0 on {}: {}", self.invitation().host, error.what()));
@@ -85,7 +86,7 @@ void train_as_started_rank(TrainRequest request, const launch::StartedRank& star
     const auto should_stop = [&] {
       return membership.stop_requested() || surroundings.should_stop();
     };
-    work->run(world, hooks, should_stop, &membership, on_run);
+    work->run(world, hooks, {.stop = should_stop, .pause = {}}, &membership, on_run);
   });
 }
 

@@ -133,6 +133,7 @@ int launch(const api::TrainRequest& request, const TrainOptions& options,
   programs.hosts = options.hosts;
   programs.allocation = allocation;
   programs.remote_shell = options.remote_shell;
+  programs.replace_lost = !options.no_replace;
   programs.columns = launch::terminal_columns();
   Page page(options.web);
   const api::Launched launched = api::launch_training(request, programs, surroundings(context),
@@ -283,6 +284,8 @@ void add_train(Command app, Run& run) {
                      "local, ssh or mpi (default: ssh with --hosts, else local)");
   command.add_option("--remote-shell", options->remote_shell,
                      "what reaches a host like 'ssh HOST COMMAND' does");
+  command.add_flag("--no-replace", options->no_replace,
+                   "workers that were lost are not started again");
   command.add_flag("--auto", options->automatic,
                    "plan first ('syrtos plan'), then train in the best way; split unless --sync "
                    "says otherwise, so that the result is that of training alone");

@@ -23,6 +23,7 @@ struct TrainOptions {
   bool installed = false;  ///< bring no package along
   std::string launcher;    ///< empty: as the surroundings suggest
   std::string remote_shell = "ssh";
+  bool no_replace = false;
 
   int64_t ensemble = 0;  ///< members; 0: one network
   std::string combine = "mean";

@@ -146,6 +146,7 @@ JobRequest to_request(const Job& job) {
   request.metric = to_string(job.early_stop.metric);
   request.min_delta = job.early_stop.min_delta;
   apply(job.strategy, job.workers, request);
+  request.min_workers = job.min_workers;
   request.network_patience = job.network_patience;
   request.batch_norm = to_string(job.batch_norm);
   if (!job.replay.empty()) request.replay = std::filesystem::absolute(job.replay).string();

@@ -93,6 +93,7 @@ struct Job {
 
   int workers = 1;
   strategy::Options strategy = {};
+  int min_workers = 1;        ///< That must be left when others are lost.
   int network_patience = 10;  ///< Seconds that the network may be cut without any loss.
   BatchNorm batch_norm = BatchNorm::local;
   std::filesystem::path replay = {};  ///< Computing times that are slept; empty: it is computed.
@@ -107,6 +108,8 @@ struct Job {
   /// Workers exchange something within a pass, so that each needs samples in every step: the
   /// option that asks for it; empty: they do not.
   std::string_view exchanges_within_pass() const;
+  /// The workers that are left can go on as another team when one is lost.
+  bool may_lose_workers() const { return min_workers < workers && strategy.can_go_back(); }
   /// The schedule of a run that has so many steps.
   optim::Schedule schedule_of(int64_t total_steps) const;
   /// Samples of all workers in a step.

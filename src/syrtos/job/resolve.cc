@@ -66,6 +66,7 @@ void check_numbers(const JobRequest& request) {
 strategy::Options strategy_options(const JobRequest& request) {
   require(request.workers >= 1 && request.workers <= 4096, "--workers", "1 to 4096",
           request.workers);
+  require(request.min_workers >= 1, "--min-workers", "at least 1", request.min_workers);
   require(request.network_patience >= 1 && request.network_patience <= 3600, "--patience",
           "1 to 3600 seconds", request.network_patience);
   require(request.permits >= 0 && request.permits <= 4096, "--permits", "0 (any) to 4096",
@@ -175,6 +176,7 @@ Job resolve(const JobRequest& request, const CpuInfo& cpu, const std::filesystem
   job.batch_norm = batch_norm_of(request, job.strategy);
   if (!request.replay.empty()) job.replay = std::filesystem::absolute(request.replay);
   job.trace = parse_trace(request.trace);
+  job.min_workers = static_cast<int>(request.min_workers);
   job.network_patience = static_cast<int>(request.network_patience);
   job.sample_seconds = request.sample_seconds;
   job.precision = choose_precision(request.precision, cpu);

@@ -79,7 +79,7 @@ class Joining {
       if (!options_.refuses.empty() && !messages.empty()) return nullptr;  // it has heard why
       for (size_t i = 0; i < messages.size(); ++i) {
         if (messages[i].contains("members")) {
-          const json members = messages[i]["members"];
+          const json members = messages[i];
           messages.erase(messages.begin(), messages.begin() + static_cast<ptrdiff_t>(i) + 1);
           return member(std::move(channel), members, std::move(messages));
         }
@@ -109,14 +109,7 @@ class Joining {
 
   std::unique_ptr<Membership> member(Channel channel, const json& members,
                                      std::vector<json> further) const {
-    Assignment assignment{.rank = invitation().rank, .members = {}, .token = options_.token};
-    for (const json& one : members) {
-      assignment.members.push_back(
-          {.role = one["role"] == to_string(Role::server) ? Role::server : Role::worker,
-           .host = one["host"],
-           .address = one["address"],
-           .port = one["port"]});
-    }
+    Assignment assignment = parse_assignment(members, invitation().rank, options_.token);
     log_info("joined the scheduler at {}:{}: {} ranks", invitation().scheduler_address,
              invitation().scheduler_port, assignment.members.size());
     return std::make_unique<Membership>(options_, std::move(channel), std::move(assignment),

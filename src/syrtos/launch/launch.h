@@ -31,6 +31,11 @@ struct LaunchOptions {
   int patience = kDefaultPatience;
   /// A worker other than rank 0 may be lost once all have joined; the others go on.
   bool tolerate_lost_workers = false;
+  /// Ranks that are left go on as another team when one is lost, if so many workers are left at
+  /// least; 0: the loss of one ends all.
+  int min_workers = 0;
+  /// Ranks that were lost are started again on their hosts, and join.
+  bool replace_lost = false;
 
   /// Where the ranks' output goes. What rank 0 prints is passed on as it is, what the others print
   /// line by line, "[rank 2 on c] ...".
@@ -47,6 +52,7 @@ struct LaunchEnd {
   int code = 0;              ///< exit code: rank 0's, or that of a failure
   std::string failure;       ///< which rank, where, what happened, what it did last; empty: none
   std::vector<Rank> lost;    ///< workers that the run went on without
+  int teams = 1;             ///< that there were, one after the other
   bool interrupted = false;  ///< should_stop() said so
 };
 

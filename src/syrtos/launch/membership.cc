@@ -9,6 +9,7 @@
 
 #include <array>
 
+#include "syrtos/base/error.h"
 #include "syrtos/launch/wait.h"
 
 namespace syrtos::launch {
@@ -22,7 +23,31 @@ constexpr auto kBeat = std::chrono::seconds(1);  // one who has nothing to say i
 constexpr auto kFarewell = std::chrono::milliseconds(1000);
 constexpr const char* kLauncherGone = "the launcher is gone";
 
+json to_json(const Waiting& waiting) {
+  json message = {{"port", waiting.port}, {"misses", waiting.misses}};
+  if (waiting.step) message["step"] = *waiting.step;
+  return {{"waits", message}};
+}
+
 }  // namespace
+
+Assignment parse_assignment(const json& message, Rank seat, const std::string& token) {
+  Assignment assignment{.team = message.at("team"), .rank = -1, .members = {}, .token = token};
+  for (const json& one : message.at("members")) {
+    if (one.at("seat") == seat) assignment.rank = static_cast<Rank>(assignment.members.size());
+    assignment.members.push_back(
+        {.seat = one.at("seat"),
+         .role = one.at("role") == to_string(Role::server) ? Role::server : Role::worker,
+         .host = one.at("host"),
+         .address = one.at("address"),
+         .port = one.at("port")});
+  }
+  for (const json& one : message.value("lost", json::array())) {
+    assignment.lost.push_back({.seat = one.at("seat"), .host = one.at("host")});
+  }
+  SYRTOS_CHECK(assignment.rank >= 0, "seat {} is in no team", seat);
+  return assignment;
+}
 
 Membership::Membership(const JoinOptions& options, Channel channel, Assignment assignment,
                        std::vector<json> further)
@@ -60,6 +85,21 @@ void Membership::begun() {
   begun_ = true;
   eventfd_write(wake_.get(), 1);
   begun_told_.wait(false);
+}
+
+const Assignment& Membership::next_team(const Waiting& waiting) {
+  std::unique_lock lock(mutex_);
+  begun_ = begun_told_ = false;
+  waiting_ = waiting;
+  next_.reset();
+  eventfd_write(wake_.get(), 1);
+  // The scheduler, whose life the thread watches, answers in any case.
+  changed_.wait(lock, [this] { return next_ || !over_.empty(); });
+  if (!next_) fail_run("{}", over_);
+  assignment_ = std::move(*next_);
+  next_.reset();
+  regroup_requested_ = false;
+  return assignment_;
 }
 
 void Membership::leave() {
@@ -116,6 +156,12 @@ bool Membership::receive() {
 bool Membership::handle(const std::vector<json>& messages) {
   for (const json& message : messages) {
     if (message.contains("stop")) stop_requested_ = true;
+    if (message.contains("regroup")) regroup_requested_ = true;
+    if (message.contains("members")) {
+      const std::lock_guard lock(mutex_);
+      next_ = parse_assignment(message, options_.invitation.rank, options_.token);
+      changed_.notify_all();
+    }
     if (message.contains("end")) {
       end(message["end"].get<std::string>());
       return false;
@@ -135,6 +181,7 @@ void Membership::send_report() {
   {
     const std::lock_guard lock(mutex_);
     for (const Rank lost : std::exchange(missed_, {})) channel_.send({{"misses", lost}});
+    if (const auto waiting = std::exchange(waiting_, std::nullopt)) channel_.send(to_json(*waiting));
     if (std::exchange(news_, false)) {
       message = {{"doing", doing_}};
     } else if (Clock::now() - said_ >= kBeat) {
@@ -150,6 +197,11 @@ void Membership::send_report() {
 }
 
 void Membership::end(const std::string& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = why;
+    changed_.notify_all();
+  }
   if (options_.ended) options_.ended(why);
   const Clock::time_point deadline = Clock::now() + options_.grace;
   pollfd woken{.fd = wake_.get(), .events = POLLIN, .revents = 0};

@@ -2,9 +2,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,17 +18,28 @@
 namespace syrtos::launch {
 
 struct Member {
+  Rank seat = 0;  ///< the number that people know its process by, whatever its rank is
   Role role = Role::worker;
   std::string host;
-  std::string address;
+  std::string address = {};
   uint16_t port = 0;
 };
 
-/// Who is where: `members` by rank.
+/// Who is where: `members` by rank. Teams follow each other where members are lost or come; in each
+/// the ranks are numbered anew.
 struct Assignment {
+  int team = 1;
   Rank rank = 0;
   std::vector<Member> members;
   std::string token;
+  std::vector<Member> lost = {};  ///< of the team before: seat and host
+};
+
+/// What a rank says that has left its team and can be in the next one.
+struct Waiting {
+  uint16_t port = 0;            ///< on which it listens
+  std::optional<int64_t> step = {};  ///< that it can go on from; nothing: others must bring it there
+  Rank misses = -1;             ///< the rank of the team that it no longer reached
 };
 
 struct JoinOptions {
@@ -78,6 +91,11 @@ class Membership {
   ~Membership();
 
   const Assignment& assignment() const { return assignment_; }
+  /// Waits for the next team, which becomes the assignment. For the thread that asks for it. Throws
+  /// RunError when there will be none.
+  const Assignment& next_team(const Waiting& waiting);
+  /// The launcher asks all to leave their team in good order, because others come.
+  bool regroup_requested() const { return regroup_requested_; }
   /// The launcher asks for an end in good order (Ctrl-C; to servers also: no worker is left).
   bool stop_requested() const { return stop_requested_; }
   /// What the rank is doing, "step 17, all-reduce of bucket 3": said when it is lost. Cheap; the
@@ -104,10 +122,11 @@ class Membership {
   void finish();
 
   const JoinOptions options_;
-  const Assignment assignment_;
+  Assignment assignment_;
   Channel channel_;  // of the thread
   Descriptor wake_;  // the owner wants something of the thread
   std::atomic<bool> stop_requested_ = false;
+  std::atomic<bool> regroup_requested_ = false;
   std::atomic<bool> leaving_ = false;
   std::atomic<bool> finished_ = false;
   std::atomic<bool> begun_ = false;
@@ -117,10 +136,17 @@ class Membership {
   std::string doing_;                    // under the mutex
   bool news_ = false;                    // under the mutex
   std::vector<Rank> missed_;             // under the mutex
+  std::optional<Waiting> waiting_;       // under the mutex: to be said
+  std::optional<Assignment> next_;       // under the mutex
+  std::string over_;                     // under the mutex: why nothing more comes
+  std::condition_variable changed_;
   Clock::time_point said_;               // of the thread: when it sent something last
   std::vector<nlohmann::json> further_;  // of the thread
   std::thread thread_;
 };
+
+/// What the scheduler says of a team, for the process on that seat. Throws json::exception.
+Assignment parse_assignment(const nlohmann::json& message, Rank seat, const std::string& token);
 
 /// Joins and waits until all have. Throws RunError: nobody answers, the token is wrong, a rank is
 /// missing, or the launcher ends.

@@ -70,6 +70,11 @@ RankOutput::RankOutput(Printer& printer, Stream stream, std::string prefix, bool
       prefix_(std::move(prefix)),
       as_it_is_(as_it_is && printer.is_terminal(stream)) {}
 
+void RankOutput::show(std::string prefix, bool as_it_is) {
+  prefix_ = std::move(prefix);
+  as_it_is_ = as_it_is && printer_.is_terminal(stream_);
+}
+
 bool RankOutput::read_from(int descriptor) {
   constexpr int kAtOnce = 4;  // one that prints without pause does not keep us from the others
   std::array<char, 16384> block;

@@ -48,6 +48,9 @@ class RankOutput {
   /// Prints what is left of a line that was never finished.
   void finish();
 
+  /// From now on it is printed so.
+  void show(std::string prefix, bool as_it_is);
+
   /// Error output only: from a line that begins with "error: " on, nothing is printed but kept
   /// here, without that word: when one rank fails the others do, and only the cause is to be read.
   const std::string& complaint() const { return complaint_; }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <numeric>
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/log.h"
@@ -113,15 +114,29 @@ void Scheduler::handle(Connection& connection, const json& message) {
   } else if (message.contains("begun")) {
     seats_[static_cast<size_t>(connection.rank)].begun = true;
   } else if (message.contains("misses")) {
-    const Rank missed = message["misses"];
-    const bool sensible =
-        connection.rank == 0 && missed > 0 && missed < static_cast<Rank>(seats_.size());
+    const Rank missed = seat_of(message["misses"]);
+    const bool sensible = connection.rank == seat_of(0) && missed >= 0 && missed != seat_of(0);
     if (sensible) seats_[static_cast<size_t>(missed)].missed = Clock::now();
   } else if (message.contains("blames")) {
-    const Rank blamed = message["blames"];
-    const bool sensible = blamed >= 0 && blamed < static_cast<Rank>(seats_.size());
-    if (sensible) seats_[static_cast<size_t>(connection.rank)].blames = blamed;
+    seats_[static_cast<size_t>(connection.rank)].blames = seat_of(message["blames"]);
+  } else if (message.contains("waits")) {
+    take_waiting(seats_[static_cast<size_t>(connection.rank)], message["waits"]);
   }
+}
+
+/// Of a rank in the current team; -1: there is no such one.
+Rank Scheduler::seat_of(Rank rank) const {
+  const bool sensible = rank >= 0 && rank < static_cast<Rank>(members_.size());
+  return sensible ? members_[static_cast<size_t>(rank)] : -1;
+}
+
+void Scheduler::take_waiting(Seat& seat, const json& message) {
+  Waiting waiting{.port = message.at("port"), .misses = seat_of(message.at("misses"))};
+  if (message.contains("step")) waiting.step = message["step"].get<int64_t>();
+  log_info("{} waits for the next team{}", seat.name(),
+           waiting.step ? fmt::format(", to go on from step {}", *waiting.step) : "");
+  seat.port = waiting.port;
+  seat.waiting = waiting;
 }
 
 void Scheduler::admit(Connection& connection, const json& message) {
@@ -147,23 +162,63 @@ void Scheduler::admit(Connection& connection, const json& message) {
   seat.refuses = message.value("refuses", "").substr(0, kLongestRefusal);
   set_state(rank, seat.refuses.empty() ? Seat::State::joined : Seat::State::lost);
   say(connection, {{"welcome", true}});
+  if (all_joined()) {
+    seat.waiting = Waiting{.port = seat.port};
+    return;
+  }
   const bool complete = std::ranges::none_of(seats_, [](const Seat& one) {
     return one.state == Seat::State::expected || !one.refuses.empty();
   });
-  if (complete) publish();
+  if (!complete) return;
+  log_info("all {} ranks have joined", seats_.size());
+  std::vector<Rank> all(seats_.size());
+  std::iota(all.begin(), all.end(), 0);
+  form_team(all);
 }
 
-void Scheduler::publish() {
-  complete_ = true;
-  log_info("all {} ranks have joined", seats_.size());
+void Scheduler::form_team(const std::vector<Rank>& seats) {
+  ++team_;
+  json lost = json::array();
+  for (const Rank before : members_) {
+    if (std::ranges::find(seats, before) != seats.end()) continue;
+    lost.push_back({{"seat", before}, {"host", seat(before).host}});
+  }
+  members_ = seats;
   json members = json::array();
-  for (const Seat& seat : seats_) {
-    members.push_back({{"role", to_string(seat.role)},
+  for (Seat& seat : seats_) seat.in_team = false;
+  for (const Rank number : seats) {
+    Seat& seat = seats_[static_cast<size_t>(number)];
+    seat.in_team = true;
+    seat.begun = false;
+    seat.blames = -1;
+    seat.missed.reset();
+    seat.waiting.reset();
+    members.push_back({{"seat", number},
+                       {"role", to_string(seat.role)},
                        {"host", seat.host},
                        {"address", seat.address},
                        {"port", seat.port}});
   }
-  say_to_all({{"members", members}});
+  const json message = {{"team", team_}, {"members", members}, {"lost", lost}};
+  for (Connection& connection : connections_) {
+    if (connection.rank >= 0 && seat(connection.rank).in_team) say(connection, message);
+  }
+}
+
+void Scheduler::ask_to_regroup() {
+  for (Connection& connection : connections_) {
+    if (connection.rank >= 0 && seat(connection.rank).in_team) {
+      say(connection, {{"regroup", true}});
+    }
+  }
+}
+
+void Scheduler::expect(Rank rank) {
+  Seat& seat = seats_[static_cast<size_t>(rank)];
+  seat.waiting.reset();
+  seat.doing.clear();
+  seat.heard = Clock::now();
+  set_state(rank, Seat::State::expected);
 }
 
 void Scheduler::stop() { say_to_all({{"stop", true}}); }

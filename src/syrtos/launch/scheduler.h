@@ -8,6 +8,7 @@
 #include "syrtos/base/clock.h"
 #include "syrtos/launch/channel.h"
 #include "syrtos/launch/invitation.h"
+#include "syrtos/launch/membership.h"
 #include "syrtos/launch/placement.h"
 #include "syrtos/world/socket.h"
 
@@ -34,6 +35,8 @@ struct Seat {
   bool begun = false;                            ///< it said so
   Rank blames = -1;                              ///< the rank whose loss it reported
   std::string refuses = {};                      ///< why it will not take part
+  std::optional<Waiting> waiting = {};           ///< for the next team; what it misses is a seat
+  bool in_team = false;                          ///< of the current one
   std::optional<Clock::time_point> missed = {};  ///< since rank 0 goes on without it
   Clock::time_point heard = Clock::now();        ///< when something came from it last
 
@@ -41,7 +44,7 @@ struct Seat {
   std::string name() const;
 };
 
-/// Tells everyone who is where, once all have joined; then holds a connection to each, through
+/// Tells everyone who is where, once all have joined, and again for each team after the first; then holds a connection to each, through
 /// which it hears that a rank is gone and the ranks hear that all is to end, or that the scheduler
 /// is gone. Strangers are dropped: whoever has not proven within seconds that it knows the token.
 ///
@@ -62,7 +65,16 @@ class Scheduler {
 
   const std::vector<Seat>& seats() const { return seats_; }
   const Seat& seat(Rank rank) const { return seats_[static_cast<size_t>(rank)]; }
-  bool all_joined() const { return complete_; }
+  /// All were there once, and the first team was formed.
+  bool all_joined() const { return team_ > 0; }
+  /// The number of the current team; 0: there is none yet.
+  int team() const { return team_; }
+  /// Tells these, in the order of their new ranks, who is in the next team. Each of them waits.
+  void form_team(const std::vector<Rank>& seats);
+  /// Asks the members of the team to leave it in good order, and to wait for the next one.
+  void ask_to_regroup();
+  /// A new process is about to take a seat that was lost.
+  void expect(Rank rank);
   int strangers_refused() const { return strangers_refused_; }
 
   /// Asks all to come to an end in good order.
@@ -87,7 +99,8 @@ class Scheduler {
   void serve(Connection& connection);
   void handle(Connection& connection, const nlohmann::json& message);
   void admit(Connection& connection, const nlohmann::json& message);
-  void publish();
+  Rank seat_of(Rank rank) const;
+  void take_waiting(Seat& seat, const nlohmann::json& message);
   void set_state(Rank rank, Seat::State state);
   void say(Connection& connection, const nlohmann::json& message);
   void say_to_all(const nlohmann::json& message);
@@ -103,7 +116,8 @@ class Scheduler {
   const double lost_after_;
   int strangers_ = 0;  // of the connections
   int strangers_refused_ = 0;
-  bool complete_ = false;
+  int team_ = 0;
+  std::vector<Rank> members_;  // seats of the current team, by rank
 };
 
 }  // namespace syrtos::launch

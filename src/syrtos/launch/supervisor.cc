@@ -34,7 +34,9 @@ Supervisor::Supervisor(const LaunchOptions& options)
                    ? options.write
                    : [this](Stream stream, std::string_view text) { print(stream, text); },
                {options.columns[0] > 0, options.columns[1] > 0}),
-      routes_(find_routes(options.hosts)) {
+      routes_(find_routes(options.hosts)),
+      replacing_(options.placements.size()),
+      missed_again_(options.placements.size()) {
   scheduler_ =
       std::make_unique<Scheduler>(options.remote ? "" : "127.0.0.1", options.port, random_token(),
                                   options.placements, options.hosts, options.patience);
@@ -55,6 +57,8 @@ LaunchEnd Supervisor::run() {
       start_more();
       look_for_trouble();
       look_at_servers();
+      look_at_team();
+      look_for_replacements();
     }
     look_at_time();
   }
@@ -63,7 +67,7 @@ LaunchEnd Supervisor::run() {
     for (const auto& rank : ranks_) rank->error.print_complaint();
   }
   if (end_.code == 0) {
-    const Ending first = *ranks_.front()->process.ended();
+    const Ending first = *ranks_[static_cast<size_t>(first_)]->process.ended();
     const bool one_of_ours = first.signal == 0 && first.code <= kExitRequest;
     end_.code = one_of_ours ? first.code : kExitFailed;
   }
@@ -72,7 +76,6 @@ LaunchEnd Supervisor::run() {
 
 Process Supervisor::start(const Placement& placement) {
   const auto host = static_cast<size_t>(placement.host);
-  const bool first = placement.rank == 0;
   const Invitation invitation{.rank = placement.rank,
                               .role = placement.role,
                               .cores = placement.cores,
@@ -82,8 +85,8 @@ Process Supervisor::start(const Placement& placement) {
                               .address = routes_.ranks[host],
                               .scheduler_address = routes_.scheduler[host],
                               .scheduler_port = scheduler_->port(),
-                              .output_columns = first ? options_.columns[0] : 0,
-                              .error_columns = first ? options_.columns[1] : 0,
+                              .output_columns = options_.columns[0],
+                              .error_columns = options_.columns[1],
                               .patience = options_.patience};
   std::vector<std::string> command = options_.command;
   command.insert(command.end(), {kJoinOption, to_word(invitation)});
@@ -112,15 +115,20 @@ void Supervisor::start_more() {
   while (ranks_.size() < std::min(most, options_.placements.size()) &&
          may_start(options_.placements[ranks_.size()])) {
     const Placement& placement = options_.placements[ranks_.size()];
-    const bool first = placement.rank == 0;
-    const std::string prefix =
-        first ? "" : fmt::format("[{}] ", scheduler_->seat(placement.rank).name());
-    ranks_.push_back(std::make_unique<RankProcess>(
-        RankProcess{.process = start(placement),
-                    .output = RankOutput(printer_, Stream::output, prefix, first),
-                    .error = RankOutput(printer_, Stream::error, prefix, first)}));
+    ranks_.push_back(nullptr);
+    start_rank(placement);
     join_by_ = Clock::now() + options_.join_timeout;
   }
+}
+
+void Supervisor::start_rank(const Placement& placement) {
+  const bool first = placement.rank == first_;
+  const std::string prefix =
+      first ? "" : fmt::format("[{}] ", scheduler_->seat(placement.rank).name());
+  ranks_[static_cast<size_t>(placement.rank)] = std::make_unique<RankProcess>(
+      RankProcess{.process = start(placement),
+                  .output = RankOutput(printer_, Stream::output, prefix, first),
+                  .error = RankOutput(printer_, Stream::error, prefix, first)});
 }
 
 void Supervisor::wait() {

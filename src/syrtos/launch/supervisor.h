@@ -25,6 +25,12 @@ struct RankProcess {
   std::optional<Clock::time_point> ended_at = std::nullopt;  ///< seen to have ended
 };
 
+/// When a rank that was lost is started again, and how often it was.
+struct Replacing {
+  std::optional<Clock::time_point> at = std::nullopt;
+  int times = 0;
+};
+
 /// The launcher at work: see launch().
 class Supervisor {
  public:
@@ -38,13 +44,16 @@ class Supervisor {
   struct Failure {
     Rank rank;
     std::string text;
-    Ending ending;
+    Ending ending = {};
+    bool loss = false;     // by no fault of its own: it was killed, or cannot be reached
+    bool starved = false;  // of memory
   };
 
   void print(Stream stream, std::string_view text);
   Process start(const Placement& placement);
   bool may_start(const Placement& placement) const;
   void start_more();
+  void start_rank(const Placement& placement);
   void wait();
   void forward();
   bool all_ended();
@@ -58,6 +67,18 @@ class Supervisor {
   void judge();
   void look_at_time();
   void look_at_servers();
+  bool may_regroup(const Failure& failure) const;
+  void lose(Failure failure);
+  void look_at_team();
+  void dismiss();
+  bool all_wait() const;
+  void look_for_strays();
+  void leave_out_missed();
+  std::vector<Rank> next_team() const;
+  void form_team(const std::vector<Rank>& seats);
+  void let_first_speak(Rank seat);
+  void give_up_team(size_t left);
+  void look_for_replacements();
   bool may_be_lost(Rank rank) const;
   bool may_go_on_after(const Failure& failure) const;
   bool has_said_all(RankProcess& process, const Seat& seat) const;
@@ -77,6 +98,12 @@ class Supervisor {
   const int cores_ = static_cast<int>(std::thread::hardware_concurrency());
   const int64_t memory_kills_ = memory_kills();  // when this began
   std::vector<Failure> failures_;
+  std::vector<Failure> losses_;            // since the last team was formed
+  std::vector<Replacing> replacing_;       // by seat
+  std::vector<int> missed_again_;          // by seat: teams in a row that others missed it in
+  std::optional<Clock::time_point> regrouping_;  // since the first rank left its team
+  Rank first_ = 0;                         // the seat of rank 0
+  bool asked_to_regroup_ = false;          // the team
   Clock::time_point first_failure_;
   std::optional<Clock::time_point> judge_at_;
   std::optional<Clock::time_point> kill_at_;

@@ -60,7 +60,7 @@ std::optional<Supervisor::Failure> Supervisor::trouble_of(Rank rank) {
     const auto broken = Clock::now() - seat.since;
     if (broken < (process.process.is_ending() ? kEnding : kBroken)) return std::nullopt;
     process.settled = true;
-    return Failure{rank, describe(rank, "no longer answers"), {}};
+    return Failure{.rank = rank, .text = describe(rank, "no longer answers"), .loss = true};
   }
   if (!has_said_all(process, seat)) return std::nullopt;
   process.settled = true;
@@ -68,25 +68,31 @@ std::optional<Supervisor::Failure> Supervisor::trouble_of(Rank rank) {
   if (ending.good() && scheduler_->all_joined()) return std::nullopt;
   if (end_.interrupted && ending.signal == 0) return std::nullopt;  // it was asked to end
   if (options_.remote && ending.code == kRemoteShellFailed) {
-    return Failure{rank, describe(rank, "can no longer be reached: the remote shell failed"),
-                   ending};
+    return Failure{.rank = rank,
+                   .text = describe(rank, "can no longer be reached: the remote shell failed"),
+                   .ending = ending,
+                   .loss = true};
   }
-  const char* when = !scheduler_->all_joined() ? " before all ranks had joined"
-                     : !has_begun()            ? " before the training had begun"
-                                               : "";
+  const char* when = !scheduler_->all_joined()                 ? " before all ranks had joined"
+                     : scheduler_->team() == 1 && !has_begun() ? " before the training had begun"
+                                                               : "";
   const bool starved =
       !options_.remote && ending.signal == SIGKILL && memory_kills() > memory_kills_;
   const char* why = starved ? ", because memory was used up: use fewer ranks on this machine, a "
                               "smaller --batch, or a smaller network"
                             : "";
-  return Failure{rank, describe(rank, ending.text() + when + why), ending};
+  return Failure{.rank = rank,
+                 .text = describe(rank, ending.text() + when + why),
+                 .ending = ending,
+                 .loss = ending.signal != 0,
+                 .starved = starved};
 }
 
 // Rank 0 has made a step: everybody is connected, and has the first weights.
-bool Supervisor::has_begun() const { return scheduler_->seat(0).begun; }
+bool Supervisor::has_begun() const { return scheduler_->seat(first_).begun; }
 
 bool Supervisor::may_be_lost(Rank rank) const {
-  return options_.tolerate_lost_workers && rank != 0 && has_begun() &&
+  return options_.tolerate_lost_workers && rank != first_ && has_begun() &&
          scheduler_->seat(rank).role == Role::worker;
 }
 
@@ -123,6 +129,10 @@ void Supervisor::look_for_trouble() {
       end_.lost.push_back(rank);
       note(fmt::format("{}; the run goes on without it", in_own_words(*trouble)));
       ranks_[static_cast<size_t>(rank)]->process.signal(SIGKILL);
+      continue;
+    }
+    if (may_regroup(*trouble)) {
+      lose(std::move(*trouble));
       continue;
     }
     failures_.push_back(std::move(*trouble));

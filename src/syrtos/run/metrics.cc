@@ -128,6 +128,16 @@ std::vector<EpochMetrics> read_metrics(const Directory& directory, Notes& notes)
   return epochs;
 }
 
+void append_missing(const Directory& directory, const std::vector<EpochMetrics>& epochs,
+                    int64_t step) {
+  Notes ignored;
+  const std::vector<EpochMetrics> there = read_metrics(directory, ignored);
+  const int64_t last = there.empty() ? 0 : there.back().epoch;
+  for (const EpochMetrics& one : epochs) {
+    if (one.epoch > last && one.step <= step) append(directory, one);
+  }
+}
+
 bool rewind_metrics(const Directory& directory, int64_t step) {
   std::string kept;
   bool best = false;

@@ -49,6 +49,9 @@ std::optional<EpochMetrics> epoch_from_json(const nlohmann::json& json);
 
 /// Adds a line. Throws RunError.
 void append(const Directory& directory, const EpochMetrics& metrics);
+/// Adds those of these epochs that have ended by this step and are not there. Throws RunError.
+void append_missing(const Directory& directory, const std::vector<EpochMetrics>& epochs,
+                    int64_t step);
 /// All lines that can be read; notes tell of the others.
 std::vector<EpochMetrics> read_metrics(const Directory& directory, Notes& notes);
 /// Forgets epochs that ended after this step: they are about to be repeated. Returns whether the

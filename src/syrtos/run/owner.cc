@@ -243,7 +243,7 @@ bool is_free_after(const fs::path& directory, const std::string& token) {
   const Turn turn(directory);
   const std::optional<OwnerRecord> owner = read_owner(directory);
   if (!owner) return true;
-  if (owner->token != token) return false;
+  if (!owner->token.starts_with(token)) return false;
   unlink(file_in(directory).c_str());
   return true;
 }

@@ -62,7 +62,8 @@ class Owner {
 void refuse_owned(const std::filesystem::path& directory);
 
 /// For who started the owner and has seen its end: whether the directory is nobody's now. What a
-/// process has left that was killed while it had this token is taken away.
+/// process has left that was killed while it had this token, or one that begins with it, is taken
+/// away.
 bool is_free_after(const std::filesystem::path& directory, const std::string& token);
 
 }  // namespace syrtos::run

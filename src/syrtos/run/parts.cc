@@ -32,7 +32,8 @@ json to_json(const TrainedPart& part) {
     lost.push_back({{"rank", one.rank}, {"host", one.host}, {"step", one.step}});
   }
   return {
-      {"first_step", part.first_step}, {"last_step", part.last_step}, {"workers", part.workers},
+      {"first_step", part.first_step}, {"last_step", part.last_step}, {"team", part.team},
+      {"workers", part.workers},
       {"exchange", part.exchange},     {"sync", part.sync},           {"wire", part.wire},
       {"update", part.update},         {"split", part.split},         {"begun", part.begun},
       {"ended", part.ended},           {"time", to_json(part.time)},  {"lost", std::move(lost)}};
@@ -52,6 +53,7 @@ std::vector<LostWorker> lost_in(const json& part) {
 bool take(const json& entry, TrainedPart& part) {
   part.first_step = count_in(entry, "first_step");
   part.last_step = count_in(entry, "last_step");
+  part.team = entry.contains("team") ? count_in(entry, "team") : 1;
   part.workers = count_in(entry, "workers");
   part.exchange = text_in(entry, "exchange");
   part.sync = text_in(entry, "sync");
@@ -83,8 +85,13 @@ void close_account(const Directory& directory, double seconds) {
   Notes unused;
   std::vector<TrainedPart> parts = read_parts(directory, unused);
   if (parts.empty() || parts.back().time.sum() <= 0) return;
+  double known = 0;
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    known += part->time.sum();
+    if (part->team <= 1) break;
+  }
   PartTime& time = parts.back().time;
-  const double missing = seconds - time.sum();
+  const double missing = seconds - known;
   if (missing >= 0) {
     time.end += missing;
   } else {

@@ -31,9 +31,10 @@ struct PartTime {
   bool operator==(const PartTime&) const = default;
 };
 
-/// What one process trained of a run; there are several when it went on.
+/// What one team trained of a run; there are several when it went on.
 struct TrainedPart {
   int64_t first_step = 0, last_step = 0;  ///< last_step is one less: it has taken none yet
+  int64_t team = 1;  ///< of its command: others followed the first one when workers were lost or came
   int64_t workers = 1;
   std::string exchange, sync, wire, update, split;  ///< as the options of these names take them
   double begun = 0, ended = 0;                      ///< seconds since 1970
@@ -46,7 +47,7 @@ struct TrainedPart {
 
 /// parts.json: {"parts": [...]}, in order. Throws RunError.
 void write(const Directory& directory, const std::vector<TrainedPart>& parts);
-/// The command that trained the last part took so many seconds in all: what its account has less
+/// The command that trained the last parts took so many seconds in all: what its account has less
 /// belongs to its end. Where there is no account, nothing happens.
 void close_account(const Directory& directory, double seconds);
 /// Empty when it is missing; entries that make no sense are left out, and noted.

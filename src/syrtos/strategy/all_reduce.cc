@@ -22,6 +22,7 @@ AllReduceTraining::AllReduceTraining(World& world, const Team& team, const Optio
       blocks_(world, group_),
       messages_(world, meter_, replica_group_.members),
       over_(world),
+      undo_(replica, options.goes_back() && group_.size() > 1),
       arrivals_(world, meter_, replica.layout().buckets.size()) {
   if (options.wire.sparse()) {
     for (size_t i = 0; i < replica.layout().buckets.size(); ++i) {
@@ -36,6 +37,8 @@ Task<> AllReduceTraining::begin() { return broadcast_replica(world_, group_, rep
 
 Task<int64_t> AllReduceTraining::step(const StepInfo& info) {
   ++passes_;
+  undo_.begin_step(info.step);
+  undo_.copy_in_this_step();
   co_await run_pass(
       world_, group_, replica_, arrivals_, meter_, info.step,
       [this, &info](int bucket) { arrivals_.start(bucket, bring(bucket, info)); }, &blocks_,
@@ -70,8 +73,8 @@ Task<> AllReduceTraining::bring(int bucket, StepInfo info) {
     co_await update_parts(part, info);
     co_return;
   }
-  co_await world_.compute(replica_.update_seconds(part.count), [this, &part, &info] {
-    replica_.update(part.first, part.count, info.hyper);
+  co_await world_.compute(replica_.update_seconds(part.count), [this, bucket, &info] {
+    undo_.update(bucket, info.step, info.hyper);
   });
 }
 
@@ -143,8 +146,15 @@ Task<> AllReduceTraining::update_clipped(StepInfo info) {
     const double mean = 1.0 / group_.size();
     const double norm = sum * mean;
     info.hyper.gradient_scale = mean * optim::clip_scale(norm, info.clip);
-    replica_.update(0, elements, info.hyper);
+    undo_.update_all(info.step, info.hyper);
   });
+}
+
+Task<std::optional<int64_t>> AllReduceTraining::go_back() {
+  arrivals_.give_up();
+  std::optional<int64_t> done;
+  co_await world_.compute(0, [&] { done = undo_.go_back(); });
+  co_return done;
 }
 
 std::vector<std::unique_ptr<collective::PreparedAllReduce>> prepare_sums(

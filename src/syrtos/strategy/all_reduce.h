@@ -8,6 +8,7 @@
 #include "syrtos/strategy/arrivals.h"
 #include "syrtos/strategy/pass.h"
 #include "syrtos/strategy/strategy.h"
+#include "syrtos/strategy/undo.h"
 #include "syrtos/strategy/wire.h"
 
 namespace syrtos::strategy {
@@ -48,6 +49,7 @@ class AllReduceTraining final : public Strategy {
   Task<> agree() override;
   Task<> collect() override;
   Task<> end() override;
+  Task<std::optional<int64_t>> go_back() override;
 
  private:
   /// The elements that this worker keeps of a bucket that is divided.
@@ -73,6 +75,7 @@ class AllReduceTraining final : public Strategy {
   int64_t passes_ = 0;             // begun
   int64_t passed_ = 0;             // over
   world::Condition over_;          // a pass is
+  Undo undo_;
   Arrivals arrivals_;              // goes first: it uses the others
 };
 

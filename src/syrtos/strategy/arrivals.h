@@ -40,6 +40,11 @@ class Arrivals {
     if (error_) std::rethrow_exception(error_);
   }
 
+  /// What has not arrived will not.
+  void give_up() {
+    for (world::Started& coming : coming_) coming.cancel();
+  }
+
   Task<> all() {
     for (size_t bucket = 0; bucket < coming_.size(); ++bucket) {
       co_await wait(static_cast<int>(bucket));

@@ -13,11 +13,13 @@ LocalSteps::LocalSteps(World& world, const Team& team, const Options& options, R
       replica_(replica),
       group_(collective::Group::of(world, team.worker_ranks())),
       sums_(prepare_sums(world, group_, options, replica.layout(), replica.weights())),
+      undo_(replica, options.goes_back() && group_.size() > 1),
       arrivals_(world, meter_, replica.layout().buckets.size()) {}
 
 Task<> LocalSteps::begin() { return broadcast_replica(world_, group_, replica_); }
 
 Task<int64_t> LocalSteps::step(const StepInfo& info) {
+  undo_.begin_step(info.step);
   co_await run_pass(world_, group_, replica_, arrivals_, meter_, info.step, [](int) {});
   co_await update(info);
   meter_.computed();
@@ -29,6 +31,7 @@ Task<> LocalSteps::update(const StepInfo& info) {
   const size_t elements = replica_.layout().elements();
   const Meter::Doing updates(meter_, Part::update);
   co_await world_.compute(replica_.update_seconds(elements), [&] {
+    if (since_ == 0) undo_.copy_all(info.step);
     if (info.weight == 0) return;  // no samples: neither decay nor momentum moves the weights
     optim::Hyper hyper = info.hyper;
     if (info.clip > 0) {
@@ -64,6 +67,13 @@ Task<> LocalSteps::average(int bucket) {
 Task<> LocalSteps::agree() {
   if (since_ > 0) start_averaging();
   co_await arrivals_.all();
+}
+
+Task<std::optional<int64_t>> LocalSteps::go_back() {
+  arrivals_.give_up();
+  std::optional<int64_t> done;
+  co_await world_.compute(0, [&] { done = undo_.go_back_to_copy(); });
+  co_return done;
 }
 
 Task<> LocalSteps::collect() { co_return; }

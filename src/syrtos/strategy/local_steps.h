@@ -6,6 +6,7 @@
 #include "syrtos/collective/collective.h"
 #include "syrtos/strategy/arrivals.h"
 #include "syrtos/strategy/strategy.h"
+#include "syrtos/strategy/undo.h"
 
 namespace syrtos::strategy {
 
@@ -16,7 +17,7 @@ namespace syrtos::strategy {
 ///   after every H-th step, for each bucket: sum the weights over all workers, divide by N
 ///
 /// The averages cross while the next pass starts, layer by layer. What the optimiser keeps stays
-/// each worker's own.
+/// each worker's own. When others are lost, a worker goes back to the last average that all had.
 ///
 /// Messages and bytes: those of an all-reduce of all weights, every H steps.
 class LocalSteps final : public Strategy {
@@ -29,6 +30,7 @@ class LocalSteps final : public Strategy {
   Task<> agree() override;
   Task<> collect() override;
   Task<> end() override;
+  Task<std::optional<int64_t>> go_back() override;
 
  private:
   Task<> update(const StepInfo& info);
@@ -40,6 +42,7 @@ class LocalSteps final : public Strategy {
   Replica& replica_;
   const collective::Group group_;
   std::vector<std::unique_ptr<collective::PreparedAllReduce>> sums_;  // of each bucket
+  Undo undo_;          // to the last average
   Arrivals arrivals_;  // goes before the sums, which it uses
   int64_t since_ = 0;  // steps since the last average
   uint32_t averages_ = 0;

@@ -132,6 +132,7 @@ struct Options {
   Pipeline pipeline = {};  ///< of a network in parts
   int permits = 0;         ///< transfers that a server allows at a time in each direction; 0: any
   double bucket_mb = 0;    ///< 0: chosen from latency and bandwidth
+  bool survives = false;   ///< workers go on when others are lost: they keep what they go back to
   /// What crosses between hosts, where it was measured.
   collective::LinkSpeed link = collective::kEthernet;
   /// Seconds of a server's update, where time is simulated.
@@ -146,6 +147,11 @@ struct Options {
   bool same_everywhere() const {
     return exchange.among_workers() && sync.sees_all_gradients() && split == Split::none();
   }
+  /// Each worker can go back to the end of a step by itself, when others are lost.
+  bool can_go_back() const {
+    return exchange.among_workers() && sync.in_step() && split == Split::none();
+  }
+  bool goes_back() const { return survives && can_go_back(); }
   /// Workers divide the columns of large dense layers between them.
   bool splits_columns() const { return split.kind == Split::Kind::columns; }
   /// Whole copies of the network that so many workers have.

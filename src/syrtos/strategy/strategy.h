@@ -49,6 +49,10 @@ class Strategy {
   /// Ends servers. Called by every worker, once, after everything else.
   virtual Task<> end() = 0;
 
+  /// After a failure: gives up what is on its way and brings the replica back to the end of a step.
+  /// Returns how many steps are done then; nothing where this worker alone cannot do that.
+  virtual Task<std::optional<int64_t>> go_back() { co_return std::nullopt; }
+
   /// Where this worker's time goes: passes, updates and exchanges are noted here by the strategy,
   /// the rest by whoever does it.
   Meter& meter() { return meter_; }

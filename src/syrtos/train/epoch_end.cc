@@ -33,14 +33,18 @@ Task<std::optional<EpochEnd::Result>> EpochEnd::finish(const EpochPace& pace) {
   const json shared = co_await meetings_.report(mine, [&](const std::vector<EpochReport>& reports) {
     metrics = merge(reports);
     const Sums sums = course.sums();
-    return json({{"watched", value_of(metrics, state_.job.early_stop.metric)},
+    return json({{"metrics", run::to_json(metrics)},
+                 {"watched", value_of(metrics, state_.job.early_stop.metric)},
                  {"loss_sum", sums.loss},
                  {"correct", sums.correct},
                  {"samples", sums.samples},
                  {"gather", measuring_.is_due()}});
   });
+  // Whoever is the first one later has the whole history.
+  if (!state_.is_first()) metrics = run::epoch_from_json(shared.at("metrics")).value();
   result.gather = shared.at("gather");
   if (evaluates()) metrics.best = state_.watch.update(shared.at("watched"));
+  state_.history.push_back(metrics);
   course.end_epoch({shared.at("loss_sum"), shared.at("correct"), shared.at("samples")},
                    state_.watch);
   if (state_.is_first()) {

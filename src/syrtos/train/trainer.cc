@@ -1,5 +1,7 @@
 #include "syrtos/train/trainer.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "syrtos/base/clock.h"
@@ -106,6 +108,46 @@ void Trainer::require_samples_for_all() const {
       within, left, job.workers, job.accumulate > 1 ? " and their micro-batches" : "");
 }
 
+std::optional<Carried> Trainer::leave_team() const {
+  if (!left_at_) return std::nullopt;
+  return Carried{.snapshot = copy_snapshot(state_.learner.network().parameters(),
+                                           state_.learner.kept(), *left_at_),
+                 .history = state_.history,
+                 .directory = state_.directory};
+}
+
+void Trainer::enter_team(const Carried& carried, const std::filesystem::path& run,
+                         run::Claim claim) {
+  restore_snapshot(carried.snapshot, network().parameters(), state_.learner.kept());
+  state_.history = carried.history;
+  state_.go_to(carried.snapshot.position);
+  require_samples_for_all();
+  if (!state_.is_first()) return;
+  state_.directory = carried.directory;
+  if (!state_.directory) take_over(run, std::move(claim));
+  const int64_t step = carried.snapshot.position.step;
+  run::rewind_metrics(*state_.directory, step);
+  run::append_missing(*state_.directory, state_.history, step);
+  state_.earlier = read_earlier(*state_.directory, step);
+  if (!state_.earlier.parts.empty()) state_.earlier.parts.back().lost = carried.lost;
+}
+
+/// Where the directory of the run cannot be seen from here, one is made.
+void Trainer::take_over(const std::filesystem::path& run, run::Claim claim) {
+  std::error_code error;
+  if (std::filesystem::exists(run, error)) {
+    state_.directory = run::Directory::open(run);
+    state_.directory->own(std::move(claim));
+    return;
+  }
+  state_.notes.push_back(
+      fmt::format("the files of this run so far are on the host that was lost: this one goes on in "
+                  "a directory of its own, {}",
+                  run.string()));
+  state_.directory = run::Directory::create(
+      run, state_.job.network.info().name, job::to_record(to_request(state_.job)), std::move(claim));
+}
+
 Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
                            std::function<bool()> should_stop) {
   ProgressWriter progress(observer);
@@ -116,7 +158,12 @@ Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
     progress.end(state_of(outcome.end));
   } catch (const std::exception& error) {
     failure = std::current_exception();
-    progress.end(run::State::failed, error.what());
+    const bool lost = dynamic_cast<const world::PeerLost*>(&error) != nullptr;
+    if (lost && state_.job.strategy.survives) {
+      progress.leave();  // others may go on
+    } else {
+      progress.end(run::State::failed, error.what());
+    }
   }
   // A disk that blocks keeps us, but not our signs of life to the others.
   co_await world.compute(0, [&] { progress.finish(); });
@@ -144,7 +191,18 @@ Task<Outcome> Trainer::train(World& world, TrainObserver& observer,
   co_await team.begin();
   WorkerRun run(state_, team, meetings, trace ? &*trace : nullptr, observer,
                 std::move(should_stop));
-  Outcome outcome = co_await run.train();
+  Outcome outcome;
+  std::exception_ptr lost;
+  try {
+    outcome = co_await run.train();
+    left_at_ = state_.course.position();
+  } catch (const world::PeerLost&) {
+    lost = std::current_exception();
+  }
+  if (lost) {
+    left_at_ = co_await run.go_back();
+    std::rethrow_exception(lost);
+  }
   outcome.seconds = seconds_since(begun);
   co_return outcome;
 }

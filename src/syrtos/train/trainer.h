@@ -2,8 +2,12 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
+#include <vector>
 
 #include "syrtos/base/parallel.h"
+#include "syrtos/run/metrics.h"
+#include "syrtos/run/parts.h"
 #include "syrtos/strategy/meeting.h"
 #include "syrtos/train/progress/observer.h"
 #include "syrtos/train/progress/outcome.h"
@@ -11,6 +15,14 @@
 #include "syrtos/world/world.h"
 
 namespace syrtos::train {
+
+/// What a worker takes along from one team to the next.
+struct Carried {
+  Snapshot snapshot;
+  std::vector<run::EpochMetrics> history;   ///< of the epochs before
+  std::optional<run::Directory> directory;  ///< of the one that was worker 0
+  std::vector<run::LostWorker> lost = {};   ///< whom the next team goes on without
+};
 
 /// Trains one network, alone or as one of several workers.
 class Trainer {
@@ -25,6 +37,13 @@ class Trainer {
   /// Worker 0: goes on with a run where find_resume_point() says. Throws RequestError, and then
   /// nothing has changed.
   void resume(const std::filesystem::path& run, run::Claim claim = {});
+
+  /// After run() has thrown PeerLost, or has ended because somebody wanted to stop: what the worker
+  /// goes on from in another team, with a trainer of its own. Nothing where it has not enough.
+  std::optional<Carried> leave_team() const;
+  /// Goes on with what was carried along. Worker 0 takes the run's directory over, by `claim`,
+  /// unless it has it already, and notes what the run has lost.
+  void enter_team(const Carried& carried, const std::filesystem::path& run, run::Claim claim);
 
   /// The worker's program: trains to the end, or until `should_stop` (asked between steps) says so
   /// on any worker; then a checkpoint holds the position. Throws RunError when the loss is no
@@ -47,7 +66,10 @@ class Trainer {
   world::Task<Outcome> train(world::World& world, TrainObserver& observer,
                              std::function<bool()> should_stop);
 
+  void take_over(const std::filesystem::path& run, run::Claim claim);
+
   WorkerState state_;
+  std::optional<Position> left_at_;  // a position that the weights are at, once run() has ended
 };
 
 /// For whoever runs a task that has a result.

@@ -19,6 +19,7 @@ struct Beginning {
 struct TrainerOptions {
   double planned_step_s = 0;  ///< What a plan says of a step; 0: there was none.
   Beginning beginning = {};
+  int team = 1;       ///< Those before it have trained the run so far.
   int processes = 1;  ///< Ranks of this job on this machine, with this one: they share its memory.
   std::optional<Machine> machine = {};         ///< What this host can do at best, if it is known.
   std::shared_ptr<ops::Backend> backend = {};  ///< Makes the kernels; none: the CPU's.

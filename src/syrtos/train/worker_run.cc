@@ -52,6 +52,7 @@ WorkerRun::WorkerRun(WorkerState& state, TeamWork& team, strategy::Meetings& mee
       epoch_end_(state, team, meetings_, checkpoints_, measuring_, if_first(keeper_),
                  if_first(board_)) {
   state_.loader.seek(course_.position().epoch, course_.position().used);
+  note_position();
   if (!state_.is_first()) return;
   observer_.started({.job = state_.job,
                      .directory = *state_.directory,
@@ -59,6 +60,7 @@ WorkerRun::WorkerRun(WorkerState& state, TeamWork& team, strategy::Meetings& mee
                      .memory_bytes = state_.memory_bytes(),
                      .steps_per_epoch = course_.steps_per_epoch(),
                      .total_steps = course_.total_steps(),
+                     .team = state_.options.team,
                      .first_step = course_.position().step,
                      .buckets = static_cast<int>(team_.replica().layout().buckets.size()),
                      .beside = workers_beside(),
@@ -93,7 +95,36 @@ Task<Outcome> WorkerRun::train() {
   outcome_.staleness = team_.strategy().staleness();
   outcome_.dropped = team_.strategy().dropped();
   outcome_.position = course_.position();
+  outcome_.epochs = state_.history;
   co_return std::move(outcome_);
+}
+
+Task<std::optional<Position>> WorkerRun::go_back() {
+  const std::optional<int64_t> done = co_await team_.strategy().go_back();
+  if (!done) co_return std::nullopt;
+  co_await measuring_.leave(*done);
+  if (notebook_) co_await world_.compute(0, [this] { notebook_->drain(); });
+  if (*done == course_.position().step) co_return course_.position();
+  const auto found = std::ranges::find(positions_, *done, &Position::step);
+  if (found == positions_.end()) co_return std::nullopt;
+  co_return *found;
+}
+
+/// What the last step's samples came to is not known yet where workers add it up: it is noted then.
+void WorkerRun::note_position() {
+  constexpr size_t kMost = 1024;
+  if (!positions_.empty()) {
+    Position& before = positions_.back();
+    const Sums sums = course_.sums();
+    const bool same_epoch = before.epoch == course_.position().epoch;
+    if (same_epoch && team_.sums().shared()) {
+      before.loss_sum = sums.loss;
+      before.correct = sums.correct;
+      before.samples = sums.samples;
+    }
+    if (positions_.size() == kMost) positions_.pop_front();
+  }
+  positions_.push_back(course_.position());
 }
 
 Task<> WorkerRun::load() {
@@ -158,6 +189,7 @@ Task<> WorkerRun::end_step(int64_t steps, const Sums& sums) {
   course_.add(sums);
   advance(steps);
   if (state_.learner.looks_ahead(course_.position().step)) co_await look_ahead();
+  note_position();
   tell_step();
   const int64_t done = course_.position().step;
   if (course_.epoch_is_complete() || course_.is_over()) {
@@ -241,8 +273,7 @@ Task<> WorkerRun::end_epoch() {
     go_on_ = false;
     co_return;
   }
-  outcome_.epochs.push_back(std::move(result->metrics));
-  if (state_.is_first()) observer_.epoch(outcome_.epochs.back());
+  if (state_.is_first()) observer_.epoch(result->metrics);
   tell_troubles();
   if (course_.is_over()) co_return;
   if (state_.watch.should_stop()) {

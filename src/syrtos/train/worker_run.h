@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <optional>
 
@@ -25,6 +26,9 @@ class WorkerRun final : strategy::StepHandler {
 
   /// To the end of the run, or until somebody wants to stop; then the position is saved. Once.
   Task<Outcome> train();
+  /// After train() has failed: goes back to the end of a step. Where the run was then; nothing
+  /// where this worker alone cannot go back.
+  Task<std::optional<Position>> go_back();
 
  private:
   bool goes_on() const override { return go_on_ && !course_.is_over(); }
@@ -41,6 +45,7 @@ class WorkerRun final : strategy::StepHandler {
   /// On the host of this one, with it.
   int workers_beside() const;
   void advance(int64_t steps);
+  void note_position();
   Task<> look_ahead();
   void tell_step();
   void tell_troubles();
@@ -66,6 +71,7 @@ class WorkerRun final : strategy::StepHandler {
   float loss_ = 0;     // of the last step's own samples
   double began_ = 0;   // the current step
   EpochPace pace_;
+  std::deque<Position> positions_;  // after the last steps, for going back
   bool go_on_ = true;
   Outcome outcome_;
 };

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "syrtos/strategy/undo.h"
+
 namespace syrtos::train {
 
 namespace {
@@ -30,6 +32,14 @@ WorkerState::WorkerState(Job resolved, int number, TrainerOptions beside, const 
   require_memory(memory_bytes(),
                  fmt::format("{} with a batch of {}", job.network.name(), job.batch),
                  options.processes);
+}
+
+int64_t WorkerState::memory_bytes() const {
+  const bool goes_back = job.workers > 1 && job.strategy.goes_back();
+  const auto weights = static_cast<int64_t>(learner.network().parameters().weights().size());
+  const auto kept = static_cast<int64_t>(learner.kept().size());
+  return learner.bytes() + loader.bytes() +
+         (goes_back ? strategy::Undo::bytes(weights, kept) : 0);
 }
 
 void WorkerState::go_to(const Position& position) {

@@ -9,6 +9,7 @@
 #include "syrtos/job/job.h"
 #include "syrtos/optim/early_stopping.h"
 #include "syrtos/run/directory.h"
+#include "syrtos/run/metrics.h"
 #include "syrtos/train/course.h"
 #include "syrtos/train/measure/earlier.h"
 #include "syrtos/train/network/learner.h"
@@ -33,10 +34,11 @@ struct WorkerState {
   std::optional<run::Directory> directory;  ///< worker 0's
   Earlier earlier;                          ///< worker 0's, of a run that goes on
   std::vector<std::string> notes = {};      ///< worker 0's: what was damaged in that run
+  std::vector<run::EpochMetrics> history = {};  ///< of all epochs that this worker has seen end
   const double made = wall_clock();         ///< when all of this was there, seconds since 1970
 
   bool is_first() const { return worker == 0; }
-  int64_t memory_bytes() const { return learner.bytes() + loader.bytes(); }
+  int64_t memory_bytes() const;
   /// The run is there now.
   void go_to(const Position& position);
   /// Worker 0: writes the last checkpoint.

@@ -92,7 +92,10 @@ void AllReduce::expire() {
   fail(std::make_exception_ptr(DeadlinePassed(text)));
 }
 
-std::string World::name(Rank rank) const { return fmt::format("rank {} on {}", rank, host(rank)); }
+std::string World::name(Rank rank) const {
+  const Rank number = numbers_.empty() ? rank : numbers_[static_cast<size_t>(rank)];
+  return fmt::format("rank {} on {}", number, host(rank));
+}
 
 Message World::send(Rank to, Tag tag, Source source, int priority) {
   SYRTOS_CHECK(to >= 0 && to < size(), "{} of {}", to, size());

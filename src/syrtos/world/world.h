@@ -25,6 +25,16 @@ class PeerLost : public RunError {
   Rank rank_;
 };
 
+/// A rank did not come to where all meet.
+class NotMet : public RunError {
+ public:
+  NotMet(Rank rank, const std::string& text) : RunError(text), rank_(rank) {}
+  Rank rank() const { return rank_; }
+
+ private:
+  Rank rank_;
+};
+
 /// Something that should have happened did not.
 class DeadlinePassed : public RunError {
  public:
@@ -255,8 +265,9 @@ class World {
   void set_deadline(double seconds) { deadline_ = seconds; }
 
  protected:
-  World(Rank rank, std::vector<std::string> hosts, Agenda& agenda)
-      : rank_(rank), hosts_(std::move(hosts)), agenda_(agenda) {}
+  /// `numbers`: by which people know the ranks; empty: their ranks.
+  World(Rank rank, std::vector<std::string> hosts, Agenda& agenda, std::vector<Rank> numbers = {})
+      : rank_(rank), hosts_(std::move(hosts)), numbers_(std::move(numbers)), agenda_(agenda) {}
 
   /// Called once the deadline runs. Either may call finish() or fail() at once.
   virtual void start_send(Message& message) = 0;
@@ -279,6 +290,7 @@ class World {
 
   const Rank rank_;
   const std::vector<std::string> hosts_;
+  const std::vector<Rank> numbers_;
   Agenda& agenda_;
   double deadline_ = 600;
   MessageWatcher* watcher_ = nullptr;

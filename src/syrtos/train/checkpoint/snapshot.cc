@@ -110,6 +110,34 @@ void save_snapshot(const run::Directory& directory, const Job& job, const Parame
   writer.finish(directory.previous(), [&] { directory.check_owner(); });
 }
 
+Snapshot copy_snapshot(const Parameters& parameters, std::span<const KeptArena> kept,
+                       const Position& position) {
+  Snapshot copy{.position = position, .tensors = {}};
+  for (const ParameterSlot& slot : parameters.slots()) {
+    copy.tensors.emplace(parameter_key(slot.name), unpack(slot, parameters.weights().data()));
+    for (const KeptArena& arena : kept) {
+      copy.tensors.emplace(slot_key(arena.name, slot.name), unpack(slot, arena.values.data()));
+    }
+  }
+  for (const graph::StateSlot& state : parameters.states()) {
+    copy.tensors.emplace(state_key(state.name), parameters.get_state(state.name));
+  }
+  return copy;
+}
+
+void restore_snapshot(const Snapshot& snapshot, Parameters& parameters,
+                      std::span<const KeptArena> kept) {
+  for (const ParameterSlot& slot : parameters.slots()) {
+    parameters.set(slot.name, snapshot.tensors.at(parameter_key(slot.name)));
+    for (const KeptArena& arena : kept) {
+      pack(slot, snapshot.tensors.at(slot_key(arena.name, slot.name)), arena.values.data());
+    }
+  }
+  for (const graph::StateSlot& state : parameters.states()) {
+    parameters.set_state(state.name, snapshot.tensors.at(state_key(state.name)));
+  }
+}
+
 void load_parameters(CheckpointReader& checkpoint, Parameters& parameters) {
   for (const ParameterSlot& slot : parameters.slots()) {
     parameters.set(slot.name, read_tensor(checkpoint, parameter_key(slot.name), slot.type.shape));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <limits>
+#include <map>
 #include <string>
 
 #include "syrtos/graph/parameters.h"
@@ -52,6 +53,17 @@ struct KeptArena {
 void save_snapshot(const run::Directory& directory, const Job& job,
                    const graph::Parameters& parameters, std::span<const KeptArena> kept,
                    const Position& position);
+
+/// The same in memory, for other processes' teams: position, and tensors in plain layout by name.
+struct Snapshot {
+  Position position;
+  std::map<std::string, Tensor> tensors;
+};
+Snapshot copy_snapshot(const graph::Parameters& parameters, std::span<const KeptArena> kept,
+                       const Position& position);
+/// The opposite, into a network that was made from the same job.
+void restore_snapshot(const Snapshot& snapshot, graph::Parameters& parameters,
+                      std::span<const KeptArena> kept);
 
 /// The opposite of save_snapshot(). Throws RequestError when the checkpoint is of another network
 /// or optimizer.

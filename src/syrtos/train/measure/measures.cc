@@ -78,6 +78,7 @@ void Measures::add_samples(const std::string& host, const std::vector<trace::Hos
 
 void Measures::write(const run::Directory& directory, const std::vector<std::string>& texts,
                      int64_t steps_done) {
+  texts_ = texts;
   std::vector<trace::RankDivision> divisions;
   ranks_.clear();
   servers_.clear();
@@ -105,6 +106,14 @@ void Measures::write(const run::Directory& directory, const std::vector<std::str
   });
 }
 
+void Measures::write_alone(const run::Directory& directory, const std::string& own,
+                           int64_t steps_done) {
+  std::vector<std::string> texts = texts_;
+  texts.resize(std::max<size_t>(1, texts.size()));
+  texts[0] = own;
+  write(directory, texts, steps_done);
+}
+
 void Measures::look_for_lost(const run::Directory& directory, int64_t steps_done) {
   const World& world = team_.world();
   const size_t before = lost_.size();
@@ -123,6 +132,7 @@ void Measures::write_parts(const run::Directory& directory, int64_t steps_done) 
   if (last_step_ >= first_step_ || !lost_.empty()) {
     parts.push_back({.first_step = first_step_,
                      .last_step = last_step_,
+                     .team = options_.team,
                      .workers = job_.workers,
                      .exchange = to_string(job_.strategy.exchange),
                      .sync = to_string(job_.strategy.sync),

@@ -40,6 +40,8 @@ class Measures {
   /// Blocks as long as the disk does; the others are left to the notebook.
   void write(const run::Directory& directory, const std::vector<std::string>& texts,
              int64_t steps_done);
+  /// Worker 0, when others are lost: the same with what they brought last.
+  void write_alone(const run::Directory& directory, const std::string& own, int64_t steps_done);
   void write_exchange(const run::Directory& directory) const;
   /// Worker 0, where workers can be spared: writes down at once whom the run goes on without.
   void look_for_lost(const run::Directory& directory, int64_t steps_done);
@@ -90,6 +92,7 @@ class Measures {
   std::optional<double> trained_s_;  // once the last step is over
   std::optional<int64_t> later_;     // nanoseconds from this process's clock to the run's
   run::HostCurves hosts_;
+  std::vector<std::string> texts_;  // that were written down last
   std::vector<run::RankTraffic> ranks_;
   std::vector<run::RankTraffic> servers_;  // of their own
 };

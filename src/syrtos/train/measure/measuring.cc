@@ -43,6 +43,16 @@ Task<> Measuring::gather(int64_t steps_done) {
   measures_.spent(world.now() - before);
 }
 
+Task<> Measuring::leave(int64_t steps_done) {
+  if (directory_ == nullptr) co_return;
+  measures_.steps_ended();
+  accounting_.close();
+  const std::string mine = measures_.own_text(accounting_.log(), 0);
+  co_await team_.world().compute(
+      0, [&] { measures_.write_alone(*directory_, mine, steps_done); });
+  news_.forget();
+}
+
 Task<> Measuring::gather_trace() {
   std::string mine = trace_->own(team_.clocks().offsets(), measures_.own().curves());
   std::vector<std::string> texts = co_await meetings_.gather(std::move(mine));

@@ -40,6 +40,9 @@ class Measuring {
   bool is_due() const { return measures_.due(); }
   /// All bring what they measured so far, and worker 0 writes it down.
   Task<> gather(int64_t steps_done);
+  /// Others are lost, and the run goes back to where so many steps are done: worker 0 writes down
+  /// what it knows.
+  Task<> leave(int64_t steps_done);
   /// After the last step: the final files.
   Task<> end(int64_t steps_done);
   /// After the strategy has ended: what it counted to its end.

@@ -20,6 +20,7 @@ struct StartInfo {
   int64_t memory_bytes = 0;  ///< of arenas, parameters and the optimizer, of this worker
   int64_t steps_per_epoch = 0;
   int64_t total_steps = 0;
+  int team = 1;                         ///< above 1: another team goes on with the run
   int64_t first_step = 0;               ///< above 0 in a run that goes on
   int buckets = 1;                      ///< of gradients
   int beside = 1;                       ///< workers on the host of this one, with it

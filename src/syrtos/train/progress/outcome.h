@@ -16,7 +16,7 @@ struct Outcome {
   enum class End { complete, stopped_early, interrupted };
   End end = End::complete;
   Position position;
-  std::vector<EpochMetrics> epochs;  ///< of this process; rank 0's are those of all
+  std::vector<EpochMetrics> epochs;  ///< that this process has seen, of all workers
   double seconds = 0;
   std::map<int64_t, int64_t> staleness;  ///< updates between pull and push -> pushes, at rank 0
   int64_t dropped = 0;                   ///< of them: gradients that came too late to count

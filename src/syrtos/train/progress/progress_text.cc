@@ -76,6 +76,11 @@ std::string plain(const std::string& text) { return text; }
 
 std::vector<std::string> start_lines(const StartInfo& info, Emphasis strong) {
   const Job& job = info.job;
+  if (info.team > 1) {
+    std::vector<std::string> lines = {team_line(info)};
+    for (const std::string& note : info.notes) lines.push_back(fmt::format("{}: {}", strong("note"), note));
+    return lines;
+  }
   std::vector<std::string> lines = {network_line(info, strong), data_line(info),
                                     optimizer_line(job)};
   lines.insert(lines.end(), info.weights.begin(), info.weights.end());

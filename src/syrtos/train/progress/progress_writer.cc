@@ -87,6 +87,12 @@ void ProgressWriter::end(run::State state, const std::string& message) {
   directory_.reset();
 }
 
+void ProgressWriter::leave() {
+  if (!directory_) return;
+  add_point();
+  directory_.reset();
+}
+
 /// Sums begin at 0 in each epoch.
 void ProgressWriter::add_point() {
   const Sums before = now_.epoch == noted_.epoch ? noted_ : Sums{};

@@ -30,6 +30,8 @@ class ProgressWriter final : public TrainObserver {
   void epoch(const run::EpochMetrics& metrics) override;
   /// How the run ended, and why, if it failed. The first time counts.
   void end(run::State state, const std::string& message = "");
+  /// Nobody knows yet how the run ends: what is written stays as it is.
+  void leave();
   void note(const std::string& text) override;
   void lost(int worker) override { observer_.lost(worker); }
   /// Waits until everything is written.

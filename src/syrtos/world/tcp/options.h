@@ -13,6 +13,7 @@ struct TcpMember {
   std::string host;  ///< as people know it; ranks of one host may share memory
   std::string address;
   uint16_t port = 0;
+  Rank number = -1;  ///< by which people know it; -1: its rank
 };
 
 struct TcpOptions {

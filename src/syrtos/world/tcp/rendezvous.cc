@@ -8,6 +8,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/log.h"
+#include "syrtos/world/world.h"
 
 namespace syrtos::world::tcp {
 
@@ -121,10 +122,12 @@ void Rendezvous::wait() const {
 
 void Rendezvous::fail() const {
   std::string missing;
+  Rank first = -1;
   for (size_t peer = 0; peer < slots_.size(); ++peer) {
     const bool there = std::all_of(slots_[peer].begin(), slots_[peer].end(),
                                    [](const Slot& slot) { return slot.socket.valid(); });
     if (there) continue;
+    if (first < 0) first = static_cast<Rank>(peer);
     const TcpMember& member = options_.members[peer];
     missing += fmt::format("{}rank {} on {} ({} port {}: {})", missing.empty() ? "" : ", ", peer,
                            member.host, member.address, member.port,
@@ -132,9 +135,12 @@ void Rendezvous::fail() const {
                            : seen_[peer].empty()                   ? "it does not answer"
                                                                    : seen_[peer]);
   }
-  fail_run("rank {} on {} waited {:.0f} s for {}: were they started, and can this host reach them?",
-           options_.rank, options_.members[static_cast<size_t>(options_.rank)].host,
-           options_.connect_timeout, missing);
+  throw NotMet(
+      first,
+      fmt::format(
+          "rank {} on {} waited {:.0f} s for {}: were they started, and can this host reach them?",
+          options_.rank, options_.members[static_cast<size_t>(options_.rank)].host,
+          options_.connect_timeout, missing));
 }
 
 }  // namespace syrtos::world::tcp

@@ -22,6 +22,15 @@ std::vector<std::string> hosts_of(const TcpOptions& options) {
   return hosts;
 }
 
+std::vector<Rank> numbers_of(const TcpOptions& options) {
+  std::vector<Rank> numbers;
+  for (const TcpMember& member : options.members) {
+    const auto rank = static_cast<Rank>(numbers.size());
+    numbers.push_back(member.number < 0 ? rank : member.number);
+  }
+  return numbers;
+}
+
 void watch(int epoll, int descriptor, uint32_t events, void* whom) {
   epoll_event event{};
   event.events = events;
@@ -32,7 +41,7 @@ void watch(int epoll, int descriptor, uint32_t events, void* whom) {
 }  // namespace
 
 TcpWorld::TcpWorld(TcpOptions options, Listener listener)
-    : World(options.rank, hosts_of(options), agenda_),
+    : World(options.rank, hosts_of(options), agenda_, numbers_of(options)),
       options_(std::move(options)),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),

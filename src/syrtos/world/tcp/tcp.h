@@ -30,7 +30,7 @@ class Peer;
 /// A message that comes before its recv is kept in memory of its own.
 class TcpWorld final : public World {
  public:
-  /// Blocks until all ranks are connected. Throws RunError that names the ranks that did not come
+  /// Blocks until all ranks are connected. Throws NotMet that names the ranks that did not come
   /// within `connect_timeout`.
   TcpWorld(TcpOptions options, Listener listener);
   ~TcpWorld() override;
