@@ -65,6 +65,7 @@ const std::map<std::string, std::string>& other_values() {
       {"distribute.split", "columns"},
       {"distribute.permits", "3"},
       {"distribute.bucket_mb", "1.5"},
+      {"distribute.min_workers", "2"},
       {"distribute.patience", "20"},
       {"distribute.batch_norm", "synchronised"},
       {"distribute.replay", "/nowhere/times.json"},

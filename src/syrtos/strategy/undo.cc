@@ -40,7 +40,7 @@ bool Undo::is_due(int64_t step) const {
 }
 
 void Undo::begin_copy(int64_t step) {
-  states_copied_ = states_;
+  states_copying_ = states_;
   began_ = Clock::now();
   nanoseconds_ = 0;
   buckets_copied_ = 0;
@@ -63,6 +63,10 @@ void Undo::copy(int bucket) {
   const auto index = static_cast<size_t>(bucket);
   const Bucket& where = replica_.layout().buckets[index];
   const auto begun = Clock::now();
+  if (buckets_copied_ == 0) {
+    copied_ = copying_;
+    states_copied_.swap(states_copying_);
+  }
   for (size_t i = 0; i < live_.size(); ++i) {
     copy_floats(kept_[i].data() + where.first, live_[i].data + where.first, where.count);
   }
@@ -113,7 +117,7 @@ std::optional<int64_t> Undo::go_back() {
 }
 
 std::optional<int64_t> Undo::go_back_to_copy() {
-  const int64_t step = copying_;
+  const int64_t step = copied_;
   if (!copies_ || step < 0) return std::nullopt;
   for (size_t bucket = 0; bucket < versions_.size(); ++bucket) {
     if (copied_in_[bucket] == step) bring_back(bucket);

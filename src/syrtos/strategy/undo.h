@@ -17,8 +17,9 @@ namespace syrtos::strategy {
 ///   to go back:  where all buckets have the same updates, nothing is to be done; else the copies
 ///                take the place of what was updated since
 ///
-/// One copy is enough: buckets that a step has not copied yet it has not updated either. Copies are
-/// made so often that they take about a hundredth of the time: of small networks in every step.
+/// One copy is enough: when a step copies its first bucket, all have the update of the step before,
+/// and those that it has not copied yet it has not updated either. Copies are made so often that
+/// they take about a hundredth of the time: of small networks in every step.
 class Undo {
  public:
   /// Both outlive it. `copies`: false where nobody goes back.
@@ -59,9 +60,11 @@ class Undo {
   int64_t pass_ = -1;                        // that began last
   std::atomic<int64_t> copying_ = -1;        // the step in which buckets are copied
   std::atomic<size_t> buckets_copied_ = 0;   // in it
+  int64_t copied_ = -1;                      // the step that the copies are of
   std::atomic<int64_t> nanoseconds_ = 0;     // that this took
   Clock::time_point began_;                  // it
-  Arena states_, states_copied_;             // before the pass, and before the one that copied
+  Arena states_;                             // before the pass
+  Arena states_copying_, states_copied_;     // before those two steps
 };
 
 }  // namespace syrtos::strategy

@@ -113,7 +113,8 @@ std::optional<Carried> Trainer::leave_team() const {
   return Carried{.snapshot = copy_snapshot(state_.learner.network().parameters(),
                                            state_.learner.kept(), *left_at_),
                  .history = state_.history,
-                 .directory = state_.directory};
+                 .directory = state_.directory,
+                 .trained = state_.trained};
 }
 
 void Trainer::enter_team(const Carried& carried, const std::filesystem::path& run,
@@ -125,11 +126,21 @@ void Trainer::enter_team(const Carried& carried, const std::filesystem::path& ru
   if (!state_.is_first()) return;
   state_.directory = carried.directory;
   if (!state_.directory) take_over(run, std::move(claim));
-  const int64_t step = carried.snapshot.position.step;
-  run::rewind_metrics(*state_.directory, step);
+  const Position& position = carried.snapshot.position;
+  const int64_t step = position.step;
+  // An epoch that is at its end here is ended once more, whatever others have written of it.
+  run::rewind_metrics(*state_.directory, state_.course.position().unmeasured ? step - 1 : step);
   run::append_missing(*state_.directory, state_.history, step);
   state_.earlier = read_earlier(*state_.directory, step);
-  if (!state_.earlier.parts.empty()) state_.earlier.parts.back().lost = carried.lost;
+  // One that has written nothing down itself knows at least what its team was.
+  std::vector<run::TrainedPart>& parts = state_.earlier.parts;
+  if (carried.trained &&
+      (parts.empty() || parts.back().first_step != carried.trained->first_step)) {
+    parts.push_back(*carried.trained);
+  }
+  if (parts.empty()) return;
+  parts.back().last_step = step;
+  parts.back().lost = carried.lost;
 }
 
 /// Where the directory of the run cannot be seen from here, one is made.

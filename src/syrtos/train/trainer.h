@@ -21,6 +21,7 @@ struct Carried {
   Snapshot snapshot;
   std::vector<run::EpochMetrics> history;   ///< of the epochs before
   std::optional<run::Directory> directory;  ///< of the one that was worker 0
+  std::optional<run::TrainedPart> trained;  ///< by the team
   std::vector<run::LostWorker> lost = {};   ///< whom the next team goes on without
 };
 

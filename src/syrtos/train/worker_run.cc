@@ -96,14 +96,26 @@ Task<Outcome> WorkerRun::train() {
   outcome_.dropped = team_.strategy().dropped();
   outcome_.position = course_.position();
   outcome_.epochs = state_.history;
+  state_.trained = measuring_.part(course_.position().step);
   co_return std::move(outcome_);
 }
 
 Task<std::optional<Position>> WorkerRun::go_back() {
   const std::optional<int64_t> done = co_await team_.strategy().go_back();
+  log_info("step {} is broken off; goes back to {}", course_.position().step + 1,
+           done ? fmt::format("the end of step {}", *done) : "nothing");
   if (!done) co_return std::nullopt;
   co_await measuring_.leave(*done);
+  state_.trained = measuring_.part(*done);
   if (notebook_) co_await world_.compute(0, [this] { notebook_->drain(); });
+  // The step may be complete although nobody could say so any more.
+  if (*done == course_.position().step + 1) {
+    course_.advance(batch_.slice, 1);
+    if (state_.learner.looks_ahead(*done)) {
+      co_await world_.compute(
+          0, [this] { state_.learner.look_ahead(course_.position().step, course_.total_steps()); });
+    }
+  }
   if (*done == course_.position().step) co_return course_.position();
   const auto found = std::ranges::find(positions_, *done, &Position::step);
   if (found == positions_.end()) co_return std::nullopt;
@@ -267,6 +279,7 @@ StepProgress WorkerRun::progress() const {
 Task<> WorkerRun::end_epoch() {
   std::optional<EpochEnd::Result> result = co_await epoch_end_.finish(pace_);
   pace_ = {};
+  positions_.back() = course_.position();
   measuring_.end_pause();
   if (!result) {
     outcome_.end = Outcome::End::interrupted;

@@ -34,6 +34,7 @@ struct WorkerState {
   std::optional<run::Directory> directory;  ///< worker 0's
   Earlier earlier;                          ///< worker 0's, of a run that goes on
   std::vector<std::string> notes = {};      ///< worker 0's: what was damaged in that run
+  std::optional<run::TrainedPart> trained = {};  ///< by its team, once that has ended
   std::vector<run::EpochMetrics> history = {};  ///< of all epochs that this worker has seen end
   const double made = wall_clock();         ///< when all of this was there, seconds since 1970
 

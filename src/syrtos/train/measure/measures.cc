@@ -126,24 +126,26 @@ void Measures::look_for_lost(const run::Directory& directory, int64_t steps_done
   if (lost_.size() > before) write_parts(directory, last_step_);
 }
 
+run::TrainedPart Measures::part(int64_t steps_done) const {
+  return {.first_step = first_step_,
+          .last_step = steps_done,
+          .team = options_.team,
+          .workers = job_.workers,
+          .exchange = to_string(job_.strategy.exchange),
+          .sync = to_string(job_.strategy.sync),
+          .wire = to_string(job_.strategy.wire),
+          .update = to_string(job_.strategy.update),
+          .split = to_string(job_.strategy.split),
+          .begun = begun_at_,
+          .ended = wall_clock(),
+          .time = time(),
+          .lost = lost_};
+}
+
 void Measures::write_parts(const run::Directory& directory, int64_t steps_done) {
   last_step_ = steps_done;
   std::vector<run::TrainedPart> parts = earlier_.parts;
-  if (last_step_ >= first_step_ || !lost_.empty()) {
-    parts.push_back({.first_step = first_step_,
-                     .last_step = last_step_,
-                     .team = options_.team,
-                     .workers = job_.workers,
-                     .exchange = to_string(job_.strategy.exchange),
-                     .sync = to_string(job_.strategy.sync),
-                     .wire = to_string(job_.strategy.wire),
-                     .update = to_string(job_.strategy.update),
-                     .split = to_string(job_.strategy.split),
-                     .begun = begun_at_,
-                     .ended = wall_clock(),
-                     .time = time(),
-                     .lost = lost_});
-  }
+  if (last_step_ >= first_step_ || !lost_.empty()) parts.push_back(part(last_step_));
   notebook_->write(run::name_of(run::File::parts),
                    [directory, parts = std::move(parts)] { run::write(directory, parts); });
 }

@@ -57,6 +57,8 @@ class Measures {
   const run::HostCurves& hosts() const { return hosts_; }
   /// Worker 0, before it adds samples: `own` steps.
   void begin(const trace::DivisionLog& own);
+  /// What this team has trained, to so many steps.
+  run::TrainedPart part(int64_t steps_done) const;
   /// Worker 0: a run that goes on has a part more, to so many steps.
   void write_parts(const run::Directory& directory, int64_t steps_done);
   /// The last step is over: what follows is the end.

@@ -43,6 +43,8 @@ class Measuring {
   /// Others are lost, and the run goes back to where so many steps are done: worker 0 writes down
   /// what it knows.
   Task<> leave(int64_t steps_done);
+  /// What this team has trained, to so many steps.
+  run::TrainedPart part(int64_t steps_done) const { return measures_.part(steps_done); }
   /// After the last step: the final files.
   Task<> end(int64_t steps_done);
   /// After the strategy has ended: what it counted to its end.
