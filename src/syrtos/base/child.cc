@@ -136,7 +136,8 @@ std::optional<Ending> Child::ended() {
 }
 
 bool Child::is_ending() const {
-  return id_ > 0 && !ending_ && (is_exiting(id_) || is_killed(id_));
+  // In this order: the signal is taken from the list before the thread begins to go.
+  return id_ > 0 && !ending_ && (is_killed(id_) || is_exiting(id_));
 }
 
 // The group's number cannot be given to others before its leader is reaped.
