@@ -139,6 +139,21 @@ TEST_F(Owners, ThatWereReplacedWriteNothingMore) {
   EXPECT_TRUE(next.is_writable()) << "one that was replaced takes nothing away";
 }
 
+TEST_F(Owners, AreReplacedByTheirHeirsButOthersAreNot) {
+  const Owner first(directory_, {.token = "run7"});
+  const Owner second(directory_, {.token = "run7-2", .heir_of = "run7"});
+  EXPECT_FALSE(first.still());
+  EXPECT_TRUE(second.still());
+  const Owner other(directory_, {.token = "run8", .force = true});
+  EXPECT_THROW(Owner(directory_, {.token = "run7-3", .heir_of = "run7"}), TakenOver);
+  EXPECT_TRUE(other.still());
+  ProcessName gone = this_process();
+  gone.started -= 1;
+  leave(gone, "run8-2");
+  EXPECT_THROW(Owner(directory_, {.token = "run7-3", .heir_of = "run7"}), TakenOver)
+      << "what it wrote is there";
+}
+
 TEST_F(Owners, ThatCannotBeReadNowAreNotTakenForReplaced) {
   Directory run = Directory::create(directory_ / "run", "mlp", "batch = 3\n");
   const auto write_epoch = [&] { append(run, EpochMetrics{.epoch = 1}); };

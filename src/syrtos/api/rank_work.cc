@@ -90,8 +90,9 @@ void RankWork::enter(int team, world::Rank rank, int workers,
   for (const launch::Member& one : lost) {
     carried_->lost.push_back({one.seat, one.host, carried_->snapshot.position.step});
   }
-  // What an earlier owner may still want to write must fail.
-  const run::Claim claim{.token = fmt::format("{}-{}", request_.claim.token, team), .force = true};
+  // What the rank 0 before may still want to write must fail.
+  const run::Claim claim{.token = fmt::format("{}-{}", request_.claim.token, team),
+                         .heir_of = request_.claim.token};
   trainer_->enter_team(*carried_, request_.resume.empty() ? job_.run : request_.resume, claim);
 }
 

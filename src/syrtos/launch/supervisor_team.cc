@@ -61,6 +61,7 @@ void Supervisor::lose(Failure failure) {
 
 void Supervisor::look_at_team() {
   if (options_.min_workers == 0 || !scheduler_->all_joined()) return;
+  if (!failures_.empty()) return;  // nobody goes on: what they failed from is about to be judged
   if (scheduler_->seat(first_).state == Seat::State::left) return dismiss();
   const bool anybody = std::ranges::any_of(
       scheduler_->seats(), [](const Seat& seat) { return seat.in_team && seat.waiting; });

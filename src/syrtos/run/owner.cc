@@ -77,6 +77,11 @@ std::string name_of_owner(const OwnerRecord& owner) {
       directory.string(), name_of_owner(owner));
 }
 
+[[noreturn]] void fail_taken_over(const fs::path& directory, const OwnerRecord& owner) {
+  throw TakenOver(fmt::format("{} was taken over by {}: this process writes nothing more into it",
+                              directory.string(), name_of_owner(owner)));
+}
+
 /// Where the answer of a file server was lost, the link may be there although it is said to have
 /// failed; so the number of names is what counts.
 bool link_new(const fs::path& own, const fs::path& name) {
@@ -168,12 +173,12 @@ std::optional<OwnerRecord> read_owner(const fs::path& directory) {
 
 Owner::Owner(fs::path directory, Claim claim)
     : directory_(std::move(directory)),
-      token_(claim.token.empty() ? random_token() : std::move(claim.token)) {
+      token_(claim.token.empty() ? random_token() : claim.token) {
   const Candidate candidate(
       directory_, {.name = this_process(), .token = token_, .since = wall_clock()});
   {
     const Turn turn(directory_);
-    claim_free([&](const fs::path& name) { return candidate.take(name); }, claim.force);
+    claim_free([&](const fs::path& name) { return candidate.take(name); }, claim);
   }
   if (!still()) check();
   log_info("owns the run directory {}", directory_.string());
@@ -181,7 +186,7 @@ Owner::Owner(fs::path directory, Claim claim)
 
 /// Of several that find a dead owner only one takes its place: the record is moved away before, and
 /// put back if it is another one than was read.
-void Owner::claim_free(const std::function<bool(const fs::path&)>& take, bool force) const {
+void Owner::claim_free(const std::function<bool(const fs::path&)>& take, const Claim& claim) const {
   const fs::path name = file_in(directory_);
   constexpr int kTries = 10;  // others may come and go meanwhile
   for (int attempt = 0; attempt < kTries; ++attempt) {
@@ -191,7 +196,9 @@ void Owner::claim_free(const std::function<bool(const fs::path&)>& take, bool fo
       fail_run("cannot read {}: {}", name.string(), std::strerror(errno));
     if (!owner) continue;
     const Liveness alive = liveness_of(owner->name);
-    if (!force && alive != Liveness::gone) refuse(directory_, *owner, alive == Liveness::alive);
+    const bool heir = !claim.heir_of.empty();
+    if (heir && !owner->token.starts_with(claim.heir_of)) fail_taken_over(directory_, *owner);
+    if (!heir && !claim.force && alive != Liveness::gone) refuse(directory_, *owner, alive == Liveness::alive);
     log_info("{} had the run directory {}: taken over", name_of_owner(*owner), directory_.string());
     const fs::path old = part_of(name);
     if (rename(name.c_str(), old.c_str()) != 0) continue;
@@ -230,8 +237,7 @@ void Owner::check() const {
     throw TakenOver(fmt::format("{} is gone: somebody else may have {}, so nothing more is written",
                                 file_in(directory_).string(), directory_.string()));
   }
-  throw TakenOver(fmt::format("{} was taken over by {}: this process writes nothing more into it",
-                              directory_.string(), name_of_owner(*owner)));
+  fail_taken_over(directory_, *owner);
 }
 
 void refuse_owned(const fs::path& directory) {

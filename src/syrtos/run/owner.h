@@ -29,6 +29,8 @@ std::optional<OwnerRecord> read_owner(const std::filesystem::path& directory);
 struct Claim {
   std::string token = {};  ///< Empty: one is made.
   bool force = false;      ///< Also when another process may have it.
+  /// Also when it has a token that begins so: of the same run, before. Nobody else is replaced then.
+  std::string heir_of = {};
 };
 
 /// The right to write into a run directory: one process has it at a time, also where hosts share
@@ -38,8 +40,8 @@ struct Claim {
 /// or not at all. Any thread may ask.
 class Owner {
  public:
-  /// Throws RequestError when another process has it, or may have it; RunError when nothing can be
-  /// written.
+  /// Throws RequestError when another process has it, or may have it, and TakenOver when an heir finds
+  /// that; RunError when nothing can be written.
   Owner(std::filesystem::path directory, Claim claim);
   ~Owner();
   Owner(const Owner&) = delete;
@@ -51,7 +53,8 @@ class Owner {
   void check() const;
 
  private:
-  void claim_free(const std::function<bool(const std::filesystem::path&)>& take, bool force) const;
+  void claim_free(const std::function<bool(const std::filesystem::path&)>& take,
+                  const Claim& claim) const;
 
   const std::filesystem::path directory_;
   const std::string token_;
