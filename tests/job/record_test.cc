@@ -63,6 +63,7 @@ const std::map<std::string, std::string>& other_values() {
       {"distribute.wire", "bf16"},
       {"distribute.update", "worker"},
       {"distribute.split", "columns"},
+      {"distribute.pipeline", "fill-drain"},
       {"distribute.permits", "3"},
       {"distribute.bucket_mb", "1.5"},
       {"distribute.min_workers", "2"},

@@ -145,7 +145,7 @@ TEST_F(Distributed, BatchesThatMicroBatchesDoNotDivideAreRefused) {
                 job.sync = "split";
               }),
               HasSubstr("found 5 samples of a worker: use --batch 12 or another multiple of 12"));
-  EXPECT_THAT(error_of([](JobRequest& job) { job.accumulate = 0; }), HasSubstr("--accumulate"));
+  EXPECT_THAT(error_of([](JobRequest& job) { job.accumulate = -1; }), HasSubstr("--accumulate"));
   EXPECT_THAT(error_of([](JobRequest& job) {
                 job.network = "resnet18";
                 job.input = "3x32x32";

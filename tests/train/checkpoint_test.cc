@@ -140,7 +140,8 @@ TEST_F(Checkpoints, DamagedAtRandomAreReadOrRefused) {
     for (const CheckpointTensor& tensor : reader.tensors()) reader.read(tensor);
     describe(reader);
     graph::Parameters none;
-    load_snapshot(reader, none, {});
+    RunTensors nothing(none, {});
+    load_snapshot(reader, nothing);
   };
   EXPECT_NO_THROW(load(header));
   int refused = 0;

@@ -132,6 +132,7 @@ job::JobRequest alone(job::JobRequest job) {
   job.wire = plain.wire;
   job.update = plain.update;
   job.split = plain.split;
+  job.pipeline = plain.pipeline;
   job.permits = plain.permits;
   job.bucket_mb = plain.bucket_mb;
   job.batch_norm = plain.batch_norm;

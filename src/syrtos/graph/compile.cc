@@ -167,6 +167,7 @@ bool Compiler::plan_message(const Node& node) {
   message.arrives = node.inputs.empty();
   message.peer = exchange->peer;
   message.number = exchange->message;
+  message.lane = exchange->lane;
   message.phase = node.phase;
   for (const ValueId id : message.arrives ? node.outputs : node.inputs) {
     const Layout layout = ops::activation_layout(state(id).type.shape);

@@ -189,6 +189,7 @@ class PartMaker {
     auto op = std::make_shared<Exchange>();
     op->peer = peer;
     op->message = crossing.message;
+    op->lane = static_cast<int>(&crossing - cuts_.crossings().data());
     for (const ValueId value : crossing.values) op->types.push_back(whole_.type(value));
     return op;
   }

@@ -30,9 +30,7 @@ std::vector<PassPart> parts_of_pass(const Program& program, std::span<const int>
   const std::vector<Program::Message>& messages = program.messages();
   for (size_t i = 0; i < program.items().size(); ++i) {
     const Program::Item& item = program.items()[i];
-    const bool other_phase = parts.back().last > parts.back().first &&
-                             parts.back().phase != item.phase && !messages.empty();
-    if (other_phase) begin_part(i);
+    if (parts.back().last > parts.back().first && parts.back().phase != item.phase) begin_part(i);
     for (const Program::Message& message : messages) {
       if (!message.arrives || message.item != i) continue;
       begin_part(i);

@@ -28,9 +28,9 @@ struct PassPart {
 /// Cuts a program so that each part can start when the buckets it needs are there, and each
 /// bucket's gradient is known to be final as early as it is. `bucket_of` maps slots to buckets 0,
 /// 1, ...; slots behind its end, which are frozen, belong to none. A bucket of which the program
-/// computes no gradient is final at the end. A program that is part of a network is also cut where
-/// something arrives or has left, and between forward and backward, so that other work can come in
-/// between. All parts in order are the program.
+/// computes no gradient is final at the end. It is also cut between forward and backward, where
+/// other work can come in between, and, if it is part of a network, where something arrives or has
+/// left. All parts in order are the program.
 std::vector<PassPart> parts_of_pass(const Program& program, std::span<const int> bucket_of);
 
 }  // namespace syrtos::graph

@@ -53,7 +53,9 @@ size_t find_unit(const std::vector<Unit>& units, const std::string& name) {
     if (units[u].layer.starts_with(name + ".")) return u;
   }
   std::vector<std::string> known = layers_of(units);
-  const std::string close = did_you_mean(name, known);
+  std::vector<std::string> words = known;
+  words.insert(words.end(), {"none", "columns", "branches", "auto"});
+  const std::string close = did_you_mean(name, words);
   constexpr size_t kShown = 12;
   const bool more = known.size() > kShown;
   if (more) known.resize(kShown);

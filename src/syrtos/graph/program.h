@@ -64,6 +64,7 @@ class Program {
     bool arrives = false;
     int peer = 0;    ///< the other part
     int number = 0;  ///< of those between the two, in this direction
+    int lane = 0;    ///< of all that cross in the network: the same on both sides
     Phase phase = Phase::forward;
     /// It is put there before this item runs, or taken away before it does: it is complete then,
     /// and its memory is used for other things afterwards.

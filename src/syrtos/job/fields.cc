@@ -47,9 +47,10 @@ constexpr JobField kFields[] = {
     {.key = "accumulate",
      .option = "--accumulate",
      .type = "whole number",
-     .help = "micro-batches that a worker computes one after the other for each step: the same "
-             "result with less memory",
+     .help = "micro-batches of a worker's batch, whose gradients are added up: the same result "
+             "with less memory; they follow each other through the parts of --split",
      .member = &JobRequest::accumulate,
+     .open = "1; with --split in parts about four for each of them",
      .may_change = true,
      .plans = true},
     {.key = "epochs",
@@ -279,10 +280,17 @@ constexpr JobField kFields[] = {
      .may_change = true},
     {.key = "distribute.split",
      .option = "--split",
-     .type = "one of none, columns",
-     .help = "what each worker has of the network: all of it, or columns of large dense layers, "
-             "whose activations cross instead of gradients",
+     .type = "text",
+     .help = "what each worker has of the network: none (all of it), columns (of large dense "
+             "layers), layers:N (one of N parts), branches, or layers that begin the parts, such "
+             "as conv3,fc1 or a file of them",
      .member = &JobRequest::split,
+     .may_change = true},
+    {.key = "distribute.pipeline",
+     .option = "--pipeline",
+     .type = "one of 1f1b, fill-drain, interleaved:V",
+     .help = "in which order micro-batches go through the parts of --split",
+     .member = &JobRequest::pipeline,
      .may_change = true},
     {.key = "distribute.permits",
      .option = "--permits",

@@ -43,11 +43,11 @@ nn::ModelOptions Job::model_options(int64_t samples) const {
           .width = image[2],
           .dtype = precision.dtype,
           .label_smoothing = static_cast<float>(label_smoothing),
-          .synchronised_batch_norm = workers > 1 && synchronises_batch_norm()};
+          .synchronised_batch_norm = replicas() > 1 && synchronises_batch_norm()};
 }
 
 std::string_view Job::exchanges_within_pass() const {
-  if (workers == 1) return "";
+  if (replicas() == 1) return "";
   if (synchronises_batch_norm()) return "--batch-norm synchronised";
   return strategy.splits_columns() ? "--split columns" : "";
 }
@@ -58,7 +58,7 @@ optim::Schedule Job::schedule_of(int64_t total_steps) const {
   return result;
 }
 
-int64_t Job::step_samples() const { return strategy.sync.step_samples(batch, workers); }
+int64_t Job::step_samples() const { return strategy.sync.step_samples(batch, replicas()); }
 
 int64_t Job::steps_per_epoch() const {
   return data::steps_left(data.train->size(), 0, step_samples(), remainder);
@@ -72,13 +72,13 @@ int64_t Job::total_steps() const {
 const char* Job::sample_word() const { return image[1] > 1 ? "image" : "sample"; }
 
 int64_t Job::share(int worker) const {
-  return data::slice_of(step_samples(), 0, step_samples(), {worker, workers}, remainder).count;
+  return data::slice_of(step_samples(), 0, step_samples(), shard_of(worker), remainder).count;
 }
 
 int64_t Job::short_share(int worker) const {
   const int64_t left = data.train->size() % step_samples();
   if (remainder != data::Remainder::short_batch || left == 0) return 0;
-  return data::slice_of(left, 0, left, {worker, workers}, remainder).count;
+  return data::slice_of(left, 0, left, shard_of(worker), remainder).count;
 }
 
 int64_t Job::micro_batch(int worker) const {
@@ -162,6 +162,7 @@ void apply(const strategy::Options& way, int workers, JobRequest& request) {
   request.wire = to_string(way.wire);
   request.update = to_string(way.update);
   request.split = to_string(way.split);
+  request.pipeline = to_string(way.pipeline);
   request.permits = way.permits;
   request.bucket_mb = way.bucket_mb;
 }

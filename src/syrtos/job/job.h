@@ -11,6 +11,7 @@
 #include "syrtos/data/pipeline/augment.h"
 #include "syrtos/data/pipeline/order.h"
 #include "syrtos/data/sets/fit.h"
+#include "syrtos/graph/placement.h"
 #include "syrtos/job/precision.h"
 #include "syrtos/job/request.h"
 #include "syrtos/job/trace_steps.h"
@@ -69,7 +70,7 @@ struct Job {
   int prefetch = 4;  ///< Batches prepared ahead.
 
   int64_t batch = 64;
-  int64_t accumulate = 1;  ///< Micro-batches of a worker in a step, one after the other.
+  int64_t accumulate = 1;  ///< Micro-batches of a worker in a step.
   int64_t epochs = 1;
   int64_t steps = 0;  ///< Ends the run after so many steps; 0: no limit.
   uint64_t seed = 1;
@@ -93,7 +94,12 @@ struct Job {
 
   int workers = 1;
   strategy::Options strategy = {};
-  int min_workers = 1;        ///< That must be left when others are lost.
+  int min_workers = 1;  ///< That must be left when others are lost.
+  /// With --split: where the network is cut, what of it each part has, in words, and how many
+  /// micro-batches are on their way from each on.
+  graph::Placement placement = {};
+  std::string parts_text = {};
+  std::vector<int> ahead = {1};
   int network_patience = 10;  ///< Seconds that the network may be cut without any loss.
   BatchNorm batch_norm = BatchNorm::local;
   std::filesystem::path replay = {};  ///< Computing times that are slept; empty: it is computed.
@@ -112,6 +118,12 @@ struct Job {
   bool may_lose_workers() const { return min_workers < workers && strategy.can_go_back(); }
   /// The schedule of a run that has so many steps.
   optim::Schedule schedule_of(int64_t total_steps) const;
+  /// Whole copies of the network that the workers have, and which of them this one has a part of.
+  int replicas() const { return strategy.replicas(workers); }
+  int replica_of(int worker) const { return worker / strategy.split.parts; }
+  int part_of(int worker) const { return worker % strategy.split.parts; }
+  /// Which samples of an epoch it takes: parts of one replica the same.
+  data::Shard shard_of(int worker) const { return {replica_of(worker), replicas()}; }
   /// Samples of all workers in a step.
   int64_t step_samples() const;
   int64_t steps_per_epoch() const;

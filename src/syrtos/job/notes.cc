@@ -51,7 +51,7 @@ class Notes {
 
   void look_at_batch() {
     if (job_.batch == request_.batch) return;
-    if (job_.data.train->size() >= request_.batch * job_.workers) {
+    if (job_.data.train->size() >= request_.batch * job_.replicas()) {
       add("batches of {}: {} micro-batches do not divide the usual {}", job_.batch, job_.accumulate,
           request_.batch);
       return;
@@ -142,6 +142,13 @@ class Notes {
          {"distribute.exchange", "distribute.sync", "distribute.wire", "distribute.update",
           "distribute.bucket_mb", "distribute.batch_norm", "distribute.split"}) {
       unused(key, several, "with one worker");
+    }
+    unused("distribute.pipeline", job_.strategy.split.parts > 1,
+           "without parts (--split layers:N)");
+    if (job_.strategy.split.parts > 1 &&
+        !(strategy::parse_pipeline(request_.pipeline) == job_.strategy.pipeline)) {
+      add("parts of --split {} need each other in turn, so --pipeline is {}", request_.split,
+          to_string(job_.strategy.pipeline));
     }
     unused("distribute.permits", servers, "without servers (--exchange ps, ...)");
   }

@@ -32,7 +32,7 @@ struct JobRequest {
   std::string cache = "auto";       ///< of decoded pictures: auto, none, memory or disk
 
   int64_t batch = 64;
-  int64_t accumulate = 1;   ///< micro-batches of each worker in a step
+  int64_t accumulate = 0;   ///< micro-batches of each worker in a step; 0: chosen
   int64_t epochs = kUnset;  ///< unset: as many as `steps` needs, or 1
   int64_t steps = 0;        ///< ends the run after so many steps; 0: no limit
   std::string precision = "auto";
@@ -71,7 +71,8 @@ struct JobRequest {
   std::string sync = "join";
   std::string wire = "f32";
   std::string update = "auto";
-  std::string split = "none";  ///< what of the network each worker has
+  std::string split = "none";     ///< what of the network each worker has
+  std::string pipeline = "1f1b";  ///< in which order micro-batches go through its parts
   int64_t permits = 0;   ///< transfers at a time that a server allows in each direction; 0: any
   double bucket_mb = 0;  ///< of gradients that are exchanged at once; 0: chosen
   std::string trace = "none";     ///< steps that are recorded event by event: none, all, steps=A..B

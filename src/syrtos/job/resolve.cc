@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "syrtos/base/error.h"
-#include "syrtos/base/format.h"
 #include "syrtos/base/log.h"
 #include "syrtos/job/networks.h"
 #include "syrtos/job/notes.h"
 #include "syrtos/job/resolve_data.h"
+#include "syrtos/job/resolve_split.h"
 
 namespace syrtos::job {
 
@@ -27,8 +27,8 @@ void check_numbers(const JobRequest& request) {
   require(request.classes >= 2 || request.classes == kUnset, "--classes", "2 or more",
           request.classes);
   require(request.batch >= 1, "--batch", "1 or more", request.batch);
-  require(request.accumulate >= 1 && request.accumulate <= kMaxCount, "--accumulate",
-          "1 (the whole batch at once) or more micro-batches", request.accumulate);
+  require(request.accumulate >= 0 && request.accumulate <= kMaxCount, "--accumulate",
+          "0 (chosen), 1 (the whole batch at once) or more micro-batches", request.accumulate);
   require((request.epochs >= 1 && request.epochs <= kMaxCount) || request.epochs == kUnset,
           "--epochs", "1 to 1000000000", request.epochs);
   require(request.steps >= 0 && request.steps <= kMaxCount, "--steps", "0 (no limit) to 1000000000",
@@ -78,11 +78,8 @@ strategy::Options strategy_options(const JobRequest& request) {
   options.sync = strategy::parse_sync(request.sync);
   options.wire = strategy::parse_wire(request.wire);
   options.update = strategy::parse_update(request.update, options.exchange);
-  options.split = strategy::parse_split(request.split);
-  if (options.split.cuts()) {
-    fail_request("--split: expected none or columns, found '{}'{}", request.split,
-                 suggestion(request.split, {"none", "columns"}));
-  }
+  options.split = strategy::parse_split(split_text(request.split));
+  options.pipeline = strategy::parse_pipeline(request.pipeline);
   options.permits = static_cast<int>(request.permits);
   options.bucket_mb = request.bucket_mb;
   strategy::check(options, static_cast<int>(request.workers), request.batch, request.clip > 0);
@@ -194,6 +191,8 @@ Job resolve(const JobRequest& request, const CpuInfo& cpu, const std::filesystem
   job.views = parse_views(request.views);
   job.evaluate_every = evaluates_every(request);
   resolve_data(request, cache_home, std::move(own.data), job);
+  resolve_split(request, job);
+  resolve_batches(request, job);
   job.precision = choose_precision(request.precision, cpu, job.network, job.model_options(1));
   job.epochs = epochs_of(request, job);
   if (request.every == 0) job.schedule.every = std::max<int64_t>(1, job.total_steps() / 3);

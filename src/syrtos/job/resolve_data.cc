@@ -143,9 +143,9 @@ void check_augmentation(const Job& job) {
 /// The default is for data of usual size: of less, all of it is a step.
 int64_t batch_that_fits(const Job& job) {
   const int64_t samples = job.data.train->size();
-  const int64_t batches = job.strategy.sync.splits_batch() ? 1 : job.workers;
+  const int64_t batches = job.strategy.sync.splits_batch() ? 1 : job.replicas();
   const int64_t most = std::max<int64_t>(1, std::min(job.batch, samples / batches));
-  const int64_t parts = job.accumulate * (job.strategy.sync.splits_batch() ? job.workers : 1);
+  const int64_t parts = job.accumulate * (job.strategy.sync.splits_batch() ? job.replicas() : 1);
   return job.accumulate > 1 && most > parts ? most / parts * parts : most;
 }
 
@@ -153,19 +153,20 @@ int64_t batch_that_fits(const Job& job) {
 void check_batches(const Job& job) {
   const int64_t samples = job.data.train->size();
   if (!job.strategy.sync.splits_batch() && job.batch <= samples &&
-      job.batch * job.workers > samples) {
+      job.batch * job.replicas() > samples) {
     fail_request(
         "--workers: the training data has {} samples, too few for {} batches of {} in each step: "
         "use at most {} worker{} or a smaller --batch",
-        samples, job.workers, job.batch, samples / job.batch, samples / job.batch == 1 ? "" : "s");
+        samples, job.replicas(), job.batch, samples / job.batch,
+        samples / job.batch == 1 ? "" : "s");
   }
   const int64_t left = samples % std::max<int64_t>(1, job.step_samples());
   const std::string_view within = job.exchanges_within_pass();
   if (!within.empty() && job.remainder == data::Remainder::short_batch && left > 0 &&
-      left < job.workers) {
+      left < job.replicas()) {
     fail_request(
         "{}: the last step of an epoch has {} samples for {} workers: use --remainder drop or pad",
-        within, left, job.workers);
+        within, left, job.replicas());
   }
   if (job.batch > samples) {
     fail_request(
@@ -181,11 +182,11 @@ void check_micro_batches(const Job& job) {
   for (int worker = 0; worker < job.workers; ++worker) {
     const int64_t share = job.share(worker);
     if (share % parts == 0) continue;
-    const int64_t all = job.strategy.sync.splits_batch() ? parts * job.workers : parts;
+    const int64_t all = job.strategy.sync.splits_batch() ? parts * job.replicas() : parts;
     fail_request(
         "--accumulate: expected a batch that {} micro-batches divide, found {} samples of {}: use "
         "--batch {} or another multiple of {}",
-        parts, share, job.workers == 1 ? "the batch" : "a worker",
+        parts, share, job.replicas() == 1 ? "the batch" : "a worker",
         std::max(all, job.batch / all * all), all);
   }
   const int64_t left = job.data.train->size() % job.step_samples();
@@ -219,6 +220,9 @@ void resolve_data(const JobRequest& request, const std::filesystem::path& cache_
     open_data(request, size, cache_home, job);
   }
   check_augmentation(job);
+}
+
+void resolve_batches(const JobRequest& request, Job& job) {
   if (!request.gives("batch")) job.batch = batch_that_fits(job);
   check_batches(job);
   check_micro_batches(job);

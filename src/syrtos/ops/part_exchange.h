@@ -11,6 +11,7 @@ class PartExchange : public Op {
  public:
   int peer = 0;     ///< the other part
   int message = 0;  ///< of those between the two, in this direction
+  int lane = 0;     ///< of all that cross in the network: the same on both sides
   std::vector<TensorType> types;
 
   std::string attributes() const override;

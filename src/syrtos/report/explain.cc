@@ -20,10 +20,10 @@ using trace::Part;
 
 namespace {
 
-constexpr std::array<const char*, 15> kCauseNames = {
-    "slow loader", "slow rank",    "slow link",     "exchange",    "latency",
-    "server",      "uneven steps", "slow operator", "small batch", "evaluation",
-    "checkpoint",  "other",        "too few CPUs",  "pause",       "start and end"};
+constexpr std::array<const char*, 16> kCauseNames = {
+    "slow loader",  "slow rank",     "slow link",     "exchange",   "latency",    "server",
+    "uneven steps", "slow operator", "small batch",   "evaluation", "checkpoint", "other",
+    "too few CPUs", "pause",         "start and end", "other part"};
 
 std::string title_of(const Run& run) {
   const RunJob& job = run.job;
@@ -34,7 +34,9 @@ std::string title_of(const Run& run) {
     text += fmt::format("{}, {} workers, {} {} {}",
                         job.strategy.sync.splits_batch() ? " in all" : " each", job.workers,
                         job.exchange, job.sync, job.wire);
-    if (job.strategy.splits_columns()) text += " columns";
+    if (!(job.strategy.split == strategy::Split::none())) {
+      text += " " + to_string(job.strategy.split);
+    }
   }
   if (!job.precision.empty()) text += ", " + job.precision;
   return clean_text(text);

@@ -59,6 +59,7 @@ enum class CauseKind {
   cpus,   ///< more threads want to run than there are CPUs
   pause,  ///< a step or two that stood still
   start,  ///< what happens once: before the first step, in it, and after the last
+  parts,  ///< parts of the network wait for each other
 };
 /// "slow loader", for people and programs.
 const char* to_string(CauseKind kind);

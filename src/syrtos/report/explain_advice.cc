@@ -8,6 +8,7 @@
 #include "syrtos/report/explain_job.h"
 #include "syrtos/report/explain_links.h"
 #include "syrtos/report/explain_model.h"
+#include "syrtos/report/explain_parts.h"
 #include "syrtos/report/text.h"
 
 namespace syrtos::report {
@@ -203,7 +204,7 @@ class Adviser {
 
   /// The host that computes fastest, and the images per second that it would train alone.
   std::pair<std::string, double> alone_rate() const {
-    if (run_.job.workers < 2 || explanation_.ranks.empty()) return {};
+    if (run_.job.workers < 2 || run_.job.in_parts() || explanation_.ranks.empty()) return {};
     const auto busy = [](const RankTime& rank) { return rank.computing() + rank.step[Part::load]; };
     const RankTime& best =
         *std::min_element(explanation_.ranks.begin(), explanation_.ranks.end(),
@@ -220,7 +221,8 @@ class Adviser {
   std::vector<JobChange> alone_changes() const {
     return {{"distribute.workers", "1"},   {"distribute.exchange", "allreduce"},
             {"distribute.sync", "join"},   {"distribute.wire", "f32"},
-            {"distribute.update", "auto"}, {"distribute.batch_norm", "local"}};
+            {"distribute.update", "auto"}, {"distribute.batch_norm", "local"},
+            {"distribute.split", "none"}};
   }
 
   void reckoned(const Cause& cause) {
@@ -287,9 +289,25 @@ class Adviser {
                  "ranks wait for each other every fourth step only (the result changes)");
         }
         break;
+      case CauseKind::parts:
+        parts_that_wait(gone);
+        break;
       case CauseKind::start:
       case CauseKind::other:
         break;
+    }
+  }
+
+  void parts_that_wait(double gone) {
+    const WaitingParts waits = waiting_parts(explanation_, run_);
+    if (waits.unequal) {
+      add(gone, Certainty::at_most,
+          "cut the network elsewhere: --split with names of the layers that begin the parts, so "
+          "that the slowest one has fewer");
+    } else if (waits.more_micro_batches > 0) {
+      change(without(waits.more_gain), Certainty::reckoned,
+             {{"accumulate", fmt::format("{}", waits.more_micro_batches)}},
+             "more micro-batches, so that parts wait less for the first and the last one");
     }
   }
 

@@ -11,6 +11,7 @@
 #include "syrtos/report/explain.h"
 #include "syrtos/report/explain_cpus.h"
 #include "syrtos/report/explain_links.h"
+#include "syrtos/report/explain_parts.h"
 #include "syrtos/report/text.h"
 
 namespace syrtos::report {
@@ -72,7 +73,9 @@ class Finder {
   void find() {
     too_few_ = too_few_cpus(explanation_, run_);
     loader();
-    if (!too_few_ || too_few_->others) slow_rank();
+    const WaitingParts waits = waiting_parts(explanation_, run_);
+    add(CauseKind::parts, waits.seconds, waits.text);
+    if ((!too_few_ || too_few_->others) && !run_.job.in_parts()) slow_rank();
     // Whom others take CPUs from is the slow one, if there is one.
     if (too_few_ && slow_rank_s_ == 0) add(CauseKind::cpus, too_few_->seconds, too_few_->text);
     links_and_exchange();

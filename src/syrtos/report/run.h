@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -46,7 +47,10 @@ struct RunJob {
   bool strategy_known = true;  ///< false: they mean nothing, and `strategy` is the default
 
   /// Samples that one worker takes in a step.
-  int64_t worker_batch() const { return strategy.sync.worker_samples(batch, workers); }
+  int64_t worker_batch() const { return strategy.sync.worker_samples(batch, replicas()); }
+  /// Whole copies of the network that the workers had.
+  int64_t replicas() const { return std::max<int64_t>(1, workers / strategy.split.parts); }
+  bool in_parts() const { return strategy.split.parts > 1; }
 };
 
 /// What one rank did.

@@ -225,6 +225,7 @@ void understand_job(Run& run) {
     options.wire = strategy::parse_wire(job.wire);
     options.update = strategy::parse_update(job.update, options.exchange);
     options.split = strategy::parse_split(job.split);
+    if (!run.parts.empty()) options.split.parts = static_cast<int>(run.parts.back().network_parts);
     options.bucket_mb = job.bucket_mb;
     job.strategy = options;
   } catch (const RequestError& error) {
@@ -267,7 +268,7 @@ bool Run::begins_part(int64_t step) const {
 }
 
 int64_t Run::samples_per_step() const {
-  return job.strategy.sync.step_samples(job.batch, job.workers);
+  return job.strategy.sync.step_samples(job.batch, job.replicas());
 }
 
 Run read_run(const fs::path& path, const ReadOptions& options) {

@@ -31,12 +31,20 @@ json to_json(const TrainedPart& part) {
   for (const LostWorker& one : part.lost) {
     lost.push_back({{"rank", one.rank}, {"host", one.host}, {"step", one.step}});
   }
-  return {
-      {"first_step", part.first_step}, {"last_step", part.last_step}, {"team", part.team},
-      {"workers", part.workers},
-      {"exchange", part.exchange},     {"sync", part.sync},           {"wire", part.wire},
-      {"update", part.update},         {"split", part.split},         {"begun", part.begun},
-      {"ended", part.ended},           {"time", to_json(part.time)},  {"lost", std::move(lost)}};
+  return {{"first_step", part.first_step},
+          {"last_step", part.last_step},
+          {"team", part.team},
+          {"workers", part.workers},
+          {"exchange", part.exchange},
+          {"sync", part.sync},
+          {"wire", part.wire},
+          {"update", part.update},
+          {"split", part.split},
+          {"network_parts", part.network_parts},
+          {"begun", part.begun},
+          {"ended", part.ended},
+          {"time", to_json(part.time)},
+          {"lost", std::move(lost)}};
 }
 
 std::vector<LostWorker> lost_in(const json& part) {
@@ -60,19 +68,22 @@ bool take(const json& entry, TrainedPart& part) {
   part.wire = text_in(entry, "wire");
   part.update = text_in(entry, "update");
   part.split = text_in(entry, "split");
+  part.network_parts = entry.contains("network_parts") ? count_in(entry, "network_parts") : 1;
   part.begun = number_in(entry, "begun");
   part.ended = number_in(entry, "ended");
   part.time = time_in(entry);
   part.lost = lost_in(entry);
   return part.first_step > 0 && part.last_step >= part.first_step - 1 && part.workers > 0 &&
-         part.workers <= kMostRanks;
+         part.workers <= kMostRanks && part.network_parts > 0 &&
+         part.workers % part.network_parts == 0;
 }
 
 }  // namespace
 
 bool TrainedPart::same_team(const TrainedPart& other) const {
   return workers == other.workers && exchange == other.exchange && sync == other.sync &&
-         wire == other.wire && update == other.update && split == other.split;
+         wire == other.wire && update == other.update && split == other.split &&
+         network_parts == other.network_parts;
 }
 
 void write(const Directory& directory, const std::vector<TrainedPart>& parts) {

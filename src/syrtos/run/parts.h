@@ -34,9 +34,11 @@ struct PartTime {
 /// What one team trained of a run; there are several when it went on.
 struct TrainedPart {
   int64_t first_step = 0, last_step = 0;  ///< last_step is one less: it has taken none yet
-  int64_t team = 1;  ///< of its command: others followed the first one when workers were lost or came
+  int64_t team =
+      1;  ///< of its command: others followed the first one when workers were lost or came
   int64_t workers = 1;
   std::string exchange, sync, wire, update, split;  ///< as the options of these names take them
+  int64_t network_parts = 1;                        ///< that --split has made of the network
   double begun = 0, ended = 0;                      ///< seconds since 1970
   PartTime time = {};                               ///< all 0: not known
   std::vector<LostWorker> lost;

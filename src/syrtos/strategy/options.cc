@@ -263,9 +263,10 @@ void check_parts(const Options& options, int workers) {
   }
   if (workers % split.parts != 0) {
     const int more = (workers / split.parts + 1) * split.parts;
-    fail_request("--split {}: {} parts are for {} workers, or a multiple; found {}: use {} or {}",
-                 text, split.parts, split.parts, workers,
-                 workers > split.parts ? more - split.parts : split.parts, more);
+    fail_request(
+        "--split {}: {} parts are for {} workers, or a multiple; found {}: use --workers {}, or "
+        "--split none",
+        text, split.parts, split.parts, workers, more);
   }
   const int replicas = options.replicas(workers);
   if (options.exchange.needs_mpi() && split.parts > 1 && replicas > 1) {

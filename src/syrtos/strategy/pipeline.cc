@@ -16,10 +16,14 @@ constexpr std::string_view kInterleaved = "interleaved:";
 constexpr int kMostPieces = 64;
 constexpr int kOneHop = 2;  // in the next part, and on the wire to it or back
 
-std::vector<Turn> fill_drain(int micros) {
+std::vector<Turn> fill_drain(int micros, int pieces) {
   std::vector<Turn> turns;
-  for (int micro = 0; micro < micros; ++micro) turns.push_back({false, micro});
-  for (int micro = 0; micro < micros; ++micro) turns.push_back({true, micro});
+  for (int piece = 0; piece < pieces; ++piece) {
+    for (int micro = 0; micro < micros; ++micro) turns.push_back({false, micro, piece});
+  }
+  for (int piece = pieces - 1; piece >= 0; --piece) {
+    for (int micro = 0; micro < micros; ++micro) turns.push_back({true, micro, piece});
+  }
   return turns;
 }
 
@@ -42,7 +46,6 @@ Turn interleaved_turn(bool backward, int index, int parts, int pieces) {
 }
 
 std::vector<Turn> interleaved(int micros, const Station& station, int pieces) {
-  SYRTOS_CHECK(micros % station.parts == 0, "{} micro-batches, {} parts", micros, station.parts);
   const int all = micros * pieces;
   const int before =
       std::min(all, 2 * (station.parts - 1 - station.part) + (pieces - 1) * station.parts);
@@ -91,10 +94,12 @@ std::string to_string(const Pipeline& pipeline) {
 std::vector<Turn> turns_of(const Pipeline& pipeline, const Station& station, int micros) {
   switch (pipeline.kind) {
     case Pipeline::Kind::fill_drain:
-      return fill_drain(micros);
+      return fill_drain(micros, pipeline.pieces);
     case Pipeline::Kind::one_by_one:
       return one_by_one(micros, station.ahead);
     case Pipeline::Kind::interleaved:
+      // The short last step of an epoch may have another number of micro-batches.
+      if (micros % station.parts != 0) return fill_drain(micros, pipeline.pieces);
       return interleaved(micros, station, pipeline.pieces);
   }
   return {};

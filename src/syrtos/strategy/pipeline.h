@@ -47,8 +47,8 @@ struct Station {
 };
 
 /// What a worker does in a pass over so many micro-batches. With t seconds for a micro-batch in
-/// each of P parts in a row, a pass of M takes (M + P - 1) t; interleaved, where M is a multiple of
-/// P, (M + (P - 1) / V) t.
+/// each of P parts in a row, a pass of M takes (M + P - 1) t; interleaved (M + (P - 1) / V) t where
+/// M is a multiple of P, elsewhere it is fill_drain.
 std::vector<Turn> turns_of(const Pipeline& pipeline, const Station& station, int micros);
 
 /// Micro-batches of which this piece keeps activations at the same time.

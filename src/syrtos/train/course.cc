@@ -5,7 +5,7 @@
 namespace syrtos::train {
 
 Course::Course(const Job& job, int worker)
-    : job_(job), shard_{worker, job.workers}, steps_per_epoch_(job.steps_per_epoch()) {
+    : job_(job), shard_(job.shard_of(worker)), steps_per_epoch_(job.steps_per_epoch()) {
   go_to({});
 }
 

@@ -7,6 +7,7 @@
 #include "syrtos/base/error.h"
 #include "syrtos/strategy/worker_loop.h"
 #include "syrtos/train/network/evaluate.h"
+#include "syrtos/train/team/evaluate_parts.h"
 
 namespace syrtos::train {
 
@@ -68,25 +69,37 @@ Task<EpochReport> EpochEnd::own_report(const EpochPace& pace) {
   World& world = team_.world();
   EpochReport mine;
   {
-    const Meter::Doing evaluates(team_.meter(), Part::evaluate);
-    co_await world.compute(0, [&] { mine = measure_own_part(pace); });
+    const Meter::Doing evaluating(team_.meter(), Part::evaluate);
+    Evaluation evaluation;
+    if (evaluates()) evaluation = co_await evaluate_own_part();
+    co_await world.compute(0, [&] { mine = report_of(pace); });
+    mine.evaluation = evaluation;
   }
   mine.host = world.host(world.rank());
   mine.seconds = measuring_.take_epoch();
   mine.seconds[Part::evaluate] = mine.evaluation.seconds;
   const Meter::Doing waits(team_.meter(), Part::network);
   co_await team_.strategy().collect();
+  co_await checkpoints_.collect_parts();
   co_return mine;
 }
 
-EpochReport EpochEnd::measure_own_part(const EpochPace& pace) {
-  EpochReport report;
-  if (evaluates()) {
-    const TestData test{*state_.job.data.test, state_.test_transform,
-                        job::views_of(state_.job.views), state_.job.prefetch,
-                        meetings_.test_shard()};
-    report.evaluation = evaluate(state_.learner.network().evaluation(), test);
+Task<Evaluation> EpochEnd::evaluate_own_part() {
+  CompiledNetwork& network = state_.learner.network();
+  const TestData test{
+      *state_.job.data.test, state_.test_transform,  job::views_of(state_.job.views),
+      state_.job.prefetch,   meetings_.test_shard(), false,
+      network.has_images()};
+  if (network.division().in_pieces()) {
+    co_return co_await evaluate_parts(team_.world(), team_.team(), team_.meter(), network, test);
   }
+  Evaluation evaluation;
+  co_await team_.world().compute(0, [&] { evaluation = evaluate(network.evaluation(), test); });
+  co_return evaluation;
+}
+
+EpochReport EpochEnd::report_of(const EpochPace& pace) {
+  EpochReport report;
   const data::LoaderStats loading = state_.loader.take_stats();
   report.queue = loading.queue;
   report.helped = loading.helped;

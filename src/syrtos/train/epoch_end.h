@@ -42,7 +42,8 @@ class EpochEnd {
  private:
   bool evaluates() const;
   Task<EpochReport> own_report(const EpochPace& pace);
-  EpochReport measure_own_part(const EpochPace& pace);
+  Task<Evaluation> evaluate_own_part();
+  EpochReport report_of(const EpochPace& pace);
   EpochMetrics merge(const std::vector<EpochReport>& reports);
   void check(const EpochMetrics& metrics) const;
 

@@ -44,7 +44,7 @@ Trainer::Trainer(Job&& job, int worker, TrainerOptions&& options, const Trainer*
 
 void Trainer::begin(run::Claim claim) {
   const Job& job = state_.job;
-  state_.learner.initialize(job);  // may refuse: then there is no run
+  state_.source = state_.learner.initialize(job);  // may refuse: then there is no run
   state_.directory = run::Directory::create(job.run, job.network.info().name,
                                             job::to_record(to_request(job)), std::move(claim));
   if (job.network.file() == nullptr) return;
@@ -59,11 +59,14 @@ void Trainer::resume(const std::filesystem::path& run, run::Claim claim) {
   const run::Directory& directory = *state_.directory;
   const ResumePoint point = find_resume_point(directory, CheckpointPart::all);
   if (point.checkpoint.empty()) {
-    state_.learner.initialize(state_.job);
+    state_.source = state_.learner.initialize(state_.job);
     run::rewind_metrics(directory, 0);
     directory.forget_measures();
   } else {
     go_on_from(point.checkpoint);
+    if (state_.job.strategy.split.parts > 1) {
+      state_.source = std::make_unique<CheckpointTensors>(point.checkpoint);
+    }
   }
   directory.record_job(job::to_record(to_request(state_.job)));
   state_.notes = point.notes;
@@ -73,8 +76,8 @@ void Trainer::resume(const std::filesystem::path& run, run::Claim claim) {
 void Trainer::go_on_from(const std::filesystem::path& file) {
   const run::Directory& directory = *state_.directory;
   CheckpointReader checkpoint(file);
-  const Position saved =
-      load_snapshot(checkpoint, state_.learner.network().parameters(), state_.learner.kept());
+  RunTensors own = state_.learner.tensors();
+  const Position saved = load_snapshot(checkpoint, own);
   if (saved.used > state_.job.data.train->size()) {
     fail_request("{}: {} samples of epoch {} are used, the data has {}: was it changed?",
                  file.string(), saved.used, saved.epoch + 1, state_.job.data.train->size());
@@ -101,17 +104,16 @@ void Trainer::require_samples_for_all() const {
   if (within.empty() || job.remainder != data::Remainder::short_batch) return;
   const int64_t used = state_.course.position().used;
   const int64_t left = (job.data.train->size() - used) % job.step_samples();
-  if (left == 0 || (left >= job.workers && job.accumulate == 1)) return;
+  if (left == 0 || (left >= job.replicas() && job.accumulate == 1)) return;
   fail_request(
       "{}: from where this run goes on, the last step of the epoch has {} "
       "samples for {} workers{}: use another number of --workers",
-      within, left, job.workers, job.accumulate > 1 ? " and their micro-batches" : "");
+      within, left, job.replicas(), job.accumulate > 1 ? " and their micro-batches" : "");
 }
 
-std::optional<Carried> Trainer::leave_team() const {
+std::optional<Carried> Trainer::leave_team() {
   if (!left_at_) return std::nullopt;
-  return Carried{.snapshot = copy_snapshot(state_.learner.network().parameters(),
-                                           state_.learner.kept(), *left_at_),
+  return Carried{.snapshot = copy_snapshot(state_.learner.tensors(), *left_at_),
                  .history = state_.history,
                  .directory = state_.directory,
                  .trained = state_.trained};
@@ -119,7 +121,8 @@ std::optional<Carried> Trainer::leave_team() const {
 
 void Trainer::enter_team(const Carried& carried, const std::filesystem::path& run,
                          run::Claim claim) {
-  restore_snapshot(carried.snapshot, network().parameters(), state_.learner.kept());
+  RunTensors own = state_.learner.tensors();
+  restore_snapshot(carried.snapshot, own);
   state_.history = carried.history;
   state_.go_to(carried.snapshot.position);
   require_samples_for_all();
@@ -155,8 +158,9 @@ void Trainer::take_over(const std::filesystem::path& run, run::Claim claim) {
       fmt::format("the files of this run so far are on the host that was lost: this one goes on in "
                   "a directory of its own, {}",
                   run.string()));
-  state_.directory = run::Directory::create(
-      run, state_.job.network.info().name, job::to_record(to_request(state_.job)), std::move(claim));
+  state_.directory =
+      run::Directory::create(run, state_.job.network.info().name,
+                             job::to_record(to_request(state_.job)), std::move(claim));
 }
 
 Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
@@ -199,6 +203,7 @@ Task<Outcome> Trainer::train(World& world, TrainObserver& observer,
   co_await start_together(world, meetings);
   const strategy::Options options = co_await measure_links(world, job);
   TeamWork team(world, job, options, state_.learner, meetings);
+  co_await begin_parts(world, team);
   co_await team.begin();
   WorkerRun run(state_, team, meetings, trace ? &*trace : nullptr, observer,
                 std::move(should_stop));
@@ -221,12 +226,23 @@ Task<Outcome> Trainer::train(World& world, TrainObserver& observer,
 /// All go on from worker 0's position.
 Task<> Trainer::start_together(World& world, strategy::Meetings& meetings) {
   if (state_.job.workers == 1) co_return;
-  const nlohmann::json mine = fingerprint(state_.job, network());
+  const nlohmann::json mine = fingerprint(state_.job, state_.worker, network());
   const Position first =
       co_await compare_and_start(world, meetings, mine, state_.course.position());
   state_.go_to(first);
   // Where each worker has sums of its own, worker 0 has those of before.
   if (!state_.job.strategy.sync.in_step() && !state_.is_first()) state_.course.set_sums({});
+}
+
+/// Workers that have other parts of the network draw their weights, and get what worker 0 has read.
+Task<> Trainer::begin_parts(World& world, TeamWork& team) {
+  if (state_.job.strategy.split.parts == 1) co_return;
+  if (!state_.is_first()) {
+    co_await world.compute(0, [this] { state_.learner.draw(state_.job); });
+  }
+  co_await team.part_tensors().hand_out(state_.source.get());
+  state_.source.reset();
+  if (state_.course.position().step == 0) state_.learner.begin_lookahead();
 }
 
 Outcome Trainer::run_alone(TrainObserver& observer, const std::function<bool()>& should_stop) {

@@ -11,6 +11,7 @@
 #include "syrtos/strategy/meeting.h"
 #include "syrtos/train/progress/observer.h"
 #include "syrtos/train/progress/outcome.h"
+#include "syrtos/train/team/team_work.h"
 #include "syrtos/train/worker_state.h"
 #include "syrtos/world/world.h"
 
@@ -41,7 +42,7 @@ class Trainer {
 
   /// After run() has thrown PeerLost, or has ended because somebody wanted to stop: what the worker
   /// goes on from in another team, with a trainer of its own. Nothing where it has not enough.
-  std::optional<Carried> leave_team() const;
+  std::optional<Carried> leave_team();
   /// Goes on with what was carried along. Worker 0 takes the run's directory over, by `claim`,
   /// unless it has it already, and notes what the run has lost.
   void enter_team(const Carried& carried, const std::filesystem::path& run, run::Claim claim);
@@ -63,6 +64,7 @@ class Trainer {
           const ThreadScope& threads);
   void go_on_from(const std::filesystem::path& file);
   void require_samples_for_all() const;
+  world::Task<> begin_parts(world::World& world, TeamWork& team);
   world::Task<> start_together(world::World& world, strategy::Meetings& meetings);
   world::Task<Outcome> train(world::World& world, TrainObserver& observer,
                              std::function<bool()> should_stop);

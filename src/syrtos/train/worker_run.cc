@@ -56,7 +56,7 @@ WorkerRun::WorkerRun(WorkerState& state, TeamWork& team, strategy::Meetings& mee
   if (!state_.is_first()) return;
   observer_.started({.job = state_.job,
                      .directory = *state_.directory,
-                     .parameters = state_.learner.network().parameters().count(),
+                     .parameters = nn::parameter_count(state_.learner.network().model().graph),
                      .memory_bytes = state_.memory_bytes(),
                      .steps_per_epoch = course_.steps_per_epoch(),
                      .total_steps = course_.total_steps(),
@@ -168,7 +168,8 @@ strategy::StepInfo WorkerRun::begin_pass() {
                          .first_sample = batch_.slice.first - position.used});
   strategy::StepInfo info;
   info.step = position.step;
-  info.weight = static_cast<double>(samples * team_.workers()) / static_cast<double>(of_all);
+  info.weight =
+      static_cast<double>(samples * team_.team().replicas()) / static_cast<double>(of_all);
   info.hyper = {.learning_rate = course_.learning_rate(),
                 .weight_decay = state_.job.weight_decay,
                 .step = position.updates};
@@ -178,7 +179,8 @@ strategy::StepInfo WorkerRun::begin_pass() {
 
 Task<Sums> WorkerRun::look() {
   const Sums sums = team_.replica().sums();
-  if (sums.samples == 0) co_return sums;
+  has_loss_ = sums.samples > 0;
+  if (!has_loss_) co_return sums;
   loss_ = static_cast<float>(sums.loss / static_cast<double>(sums.samples));
   if (!std::isfinite(loss_)) co_await world_.compute(0, [this] { fail_of_loss(); });
   co_return sums;
@@ -190,7 +192,9 @@ void WorkerRun::fail_of_loss() {
   const graph::Program::Item* item = team_.replica().find_non_finite();
   const std::string where =
       item == nullptr
-          ? "no single layer is to blame"
+          ? state_.learner.network().division().in_pieces()
+                ? "which layer is to blame is not known where the network is in parts"
+                : "no single layer is to blame"
           : fmt::format("first non-finite value after layer {} ({})", item->layer, item->operation);
   fail_run("loss is {} at step {} (epoch {}): {}; try a smaller --lr (now {}) or --clip 1",
            std::isnan(loss_) ? "nan" : "infinite", position.step + 1, position.epoch + 1, where,
@@ -199,6 +203,10 @@ void WorkerRun::fail_of_loss() {
 
 Task<> WorkerRun::end_step(int64_t steps, const Sums& sums) {
   course_.add(sums);
+  // Whoever has no part of the loss knows that of all, a step later.
+  if (!has_loss_ && sums.samples > 0) {
+    loss_ = static_cast<float>(sums.loss / static_cast<double>(sums.samples));
+  }
   advance(steps);
   if (state_.learner.looks_ahead(course_.position().step)) co_await look_ahead();
   note_position();

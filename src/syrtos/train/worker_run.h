@@ -68,8 +68,9 @@ class WorkerRun final : strategy::StepHandler {
   EpochEnd epoch_end_;
 
   data::Batch batch_;  // of the current step
-  float loss_ = 0;     // of the last step's own samples
-  double began_ = 0;   // the current step
+  float loss_ = 0;     // of the last step's own samples; of all where there are none
+  bool has_loss_ = false;
+  double began_ = 0;  // the current step
   EpochPace pace_;
   std::deque<Position> positions_;  // after the last steps, for going back
   bool go_on_ = true;

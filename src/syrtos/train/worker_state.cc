@@ -8,12 +8,13 @@ namespace syrtos::train {
 
 namespace {
 
-data::LoaderOptions loader_options(const Job& job, int worker) {
+data::LoaderOptions loader_options(const Job& job, int worker, bool images) {
   return {.batch = job.step_samples(),
           .seed = job.seed,
-          .shard = {worker, job.workers},
+          .shard = job.shard_of(worker),
           .remainder = job.remainder,
-          .prefetch = job.prefetch};
+          .prefetch = job.prefetch,
+          .images = images};
 }
 
 }  // namespace
@@ -26,7 +27,8 @@ WorkerState::WorkerState(Job resolved, int number, TrainerOptions beside, const 
       training_transform(job.data.train->info(), job.image, job.normalization, job.augment,
                          job.precision.dtype),
       test_transform(job.data.test->info(), job.image, job.normalization, {}, job.precision.dtype),
-      loader(*job.data.train, training_transform, loader_options(job, number)),
+      loader(*job.data.train, training_transform,
+             loader_options(job, number, learner.network().has_images())),
       course(job, number),
       watch(job::watch_of(job.early_stop)) {
   require_memory(memory_bytes(),
@@ -38,8 +40,7 @@ int64_t WorkerState::memory_bytes() const {
   const bool goes_back = job.workers > 1 && job.strategy.goes_back();
   const auto weights = static_cast<int64_t>(learner.network().parameters().weights().size());
   const auto kept = static_cast<int64_t>(learner.kept().size());
-  return learner.bytes() + loader.bytes() +
-         (goes_back ? strategy::Undo::bytes(weights, kept) : 0);
+  return learner.bytes() + loader.bytes() + (goes_back ? strategy::Undo::bytes(weights, kept) : 0);
 }
 
 void WorkerState::go_to(const Position& position) {
@@ -47,8 +48,8 @@ void WorkerState::go_to(const Position& position) {
   watch.restore(position.best, position.waited);
 }
 
-void WorkerState::save() const {
-  save_snapshot(*directory, job, learner.network().parameters(), learner.kept(), course.position());
+void WorkerState::save() {
+  save_snapshot(*directory, job, learner.tensors(), others, course.position());
 }
 
 }  // namespace syrtos::train

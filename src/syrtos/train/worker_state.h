@@ -31,19 +31,21 @@ struct WorkerState {
   data::Loader loader;
   Course course;
   optim::EarlyStopping watch;
-  std::optional<run::Directory> directory;  ///< worker 0's
-  Earlier earlier;                          ///< worker 0's, of a run that goes on
-  std::vector<std::string> notes = {};      ///< worker 0's: what was damaged in that run
+  std::optional<run::Directory> directory;       ///< worker 0's
+  Earlier earlier;                               ///< worker 0's, of a run that goes on
+  std::vector<std::string> notes = {};           ///< worker 0's: what was damaged in that run
   std::optional<run::TrainedPart> trained = {};  ///< by its team, once that has ended
-  std::vector<run::EpochMetrics> history = {};  ///< of all epochs that this worker has seen end
-  const double made = wall_clock();         ///< when all of this was there, seconds since 1970
+  std::vector<run::EpochMetrics> history = {};   ///< of all epochs that this worker has seen end
+  Spool others = {};                             ///< worker 0's: what others have of the network
+  std::unique_ptr<TensorSource> source = {};     ///< worker 0's: what others begin with
+  const double made = wall_clock();              ///< when all of this was there, seconds since 1970
 
   bool is_first() const { return worker == 0; }
   int64_t memory_bytes() const;
   /// The run is there now.
   void go_to(const Position& position);
   /// Worker 0: writes the last checkpoint.
-  void save() const;
+  void save();
 };
 
 }  // namespace syrtos::train

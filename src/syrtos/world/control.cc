@@ -16,6 +16,10 @@ const char* name_of_control(uint16_t item) {
       return "end of the servers";
     case ControlItem::server_measures:
       return "server's measures";
+    case ControlItem::part_list:
+      return "what a part has";
+    case ControlItem::part_tensor:
+      return "a part's tensor";
     case ControlItem::meeting:
       return "meeting";
     case ControlItem::clock_question:

@@ -21,6 +21,8 @@ enum class ControlItem : uint16_t {
   clock_question = 120,
   clock_answer = 121,
   clock_error = 122,
+  part_list = 124,  ///< a text: 125 too
+  part_tensor = 126,
   // planner: a cluster is measured
   probe_small = 130,
   probe_large = 131,

@@ -43,7 +43,8 @@ Loader::Loader(const Dataset& data, const Transform& transform, const LoaderOpti
   ring_.reserve(slots_.size());
   for (Slot& slot : slots_) {
     slot.is_done.reserve(static_cast<size_t>((share_ + grain_ - 1) / grain_));
-    slot.images = Buffer(transform.bytes() * static_cast<size_t>(share_), "batches");
+    const size_t bytes = options.images ? transform.bytes() : 0;
+    slot.images = Buffer(bytes * static_cast<size_t>(share_), "batches");
     slot.labels.resize(static_cast<size_t>(share_));
     free_.push_back(&slot);
   }
@@ -107,6 +108,10 @@ Loader::Times Loader::prepare(Slot& slot, int64_t chunk, Scratch& scratch) const
     const auto start = Clock::now();
     const int64_t position = (slot.slice.first + n) % data_.size();
     const int64_t index = options_.training ? order[position] : position;
+    if (!options_.images) {
+      slot.labels[static_cast<size_t>(n)] = data_.label(index);
+      continue;
+    }
     const Sample sample = data_.read(index, scratch);
     const auto middle = Clock::now();
     void* to = slot.images.bytes() + static_cast<size_t>(n) * transform_.bytes();

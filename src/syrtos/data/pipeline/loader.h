@@ -21,8 +21,9 @@ struct LoaderOptions {
   Placement view = {};
   Shard shard = {};
   Remainder remainder = Remainder::short_batch;
-  int prefetch = 4;  ///< batches that are prepared ahead; 0: each when it is asked for
-  int threads = 0;   ///< that prepare them; 0: as many as the pool has
+  int prefetch = 4;    ///< batches that are prepared ahead; 0: each when it is asked for
+  int threads = 0;     ///< that prepare them; 0: as many as the pool has
+  bool images = true;  ///< false: labels alone are wanted
 };
 
 /// One batch: which part of the epoch it is, and its samples, one after the other in the type and

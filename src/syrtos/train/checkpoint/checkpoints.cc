@@ -25,12 +25,19 @@ Task<> Checkpoints::save_together(bool must) {
   {
     const Meter::Doing waits(team_.meter(), Part::network);
     co_await team_.strategy().collect();
+    co_await collect_parts();
   }
   if (!team_.in_step()) {
     state_.course.set_sums(co_await meetings_.hand_over(state_.course.sums()));
   }
   if (state_.is_first()) co_await save_here(must);
   co_await meetings_.meet();
+}
+
+Task<> Checkpoints::collect_parts() {
+  const std::filesystem::path directory =
+      state_.is_first() ? state_.directory->path() : std::filesystem::path();
+  co_await team_.part_tensors().collect(state_.others, directory);
 }
 
 Task<> Checkpoints::agree() {

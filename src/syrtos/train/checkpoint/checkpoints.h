@@ -25,6 +25,8 @@ class Checkpoints {
   Task<> save_together(bool must);
   /// All workers have settled: they come to the same weights.
   Task<> agree();
+  /// Worker 0 gets what others have of a network in parts.
+  Task<> collect_parts();
 
  private:
   Task<> save_here(bool must);

@@ -9,32 +9,15 @@
 namespace syrtos::train {
 
 using graph::Parameters;
-using graph::ParameterSlot;
 using nlohmann::json;
 
 namespace {
 
-std::string parameter_key(const std::string& name) { return "parameters/" + name; }
-std::string state_key(const std::string& name) { return "states/" + name; }
-std::string slot_key(const std::string& slot, const std::string& name) {
-  return "optimizer/" + slot + "/" + name;
-}
-
-Tensor unpack(const ParameterSlot& slot, const float* arena) {
-  Tensor plain({DType::f32, slot.type.shape});
-  ops::unpack(slot.layout, slot.type.shape, arena + slot.offset, plain.as<float>());
-  return plain;
-}
-
-void pack(const ParameterSlot& slot, const Tensor& plain, float* arena) {
-  ops::pack(slot.layout, slot.type.shape, plain.as<float>(), arena + slot.offset);
-}
-
-Tensor read_tensor(CheckpointReader& checkpoint, const std::string& key, const Shape& shape) {
-  const CheckpointTensor* tensor = checkpoint.find(key);
-  if (tensor == nullptr || !(tensor->shape == shape)) {
+Tensor read_tensor(CheckpointReader& checkpoint, const NamedShape& what) {
+  const CheckpointTensor* tensor = checkpoint.find(what.key);
+  if (tensor == nullptr || !(tensor->shape == what.shape)) {
     fail_request("{}: expected {} of shape {}, found {}: is it of another network or job?",
-                 checkpoint.file().string(), key, to_string(shape),
+                 checkpoint.file().string(), what.key, to_string(what.shape),
                  tensor == nullptr ? "none" : to_string(tensor->shape));
   }
   return checkpoint.read(*tensor);
@@ -54,8 +37,8 @@ T field(const CheckpointReader& checkpoint, const char* name, T fallback) {
 
 }  // namespace
 
-void save_snapshot(const run::Directory& directory, const Job& job, const Parameters& parameters,
-                   std::span<const KeptArena> kept, const Position& position) {
+void save_snapshot(const run::Directory& directory, const Job& job, const RunTensors& own,
+                   const Spool& others, const Position& position) {
   const json meta = {
       {"job", job::to_toml(job::to_request(job))},
       {"network", job.network.name()},
@@ -83,79 +66,40 @@ void save_snapshot(const run::Directory& directory, const Job& job, const Parame
       {"waited", position.waited},
   };
   std::vector<CheckpointTensor> tensors;
-  for (const ParameterSlot& slot : parameters.slots()) {
-    tensors.push_back({parameter_key(slot.name), slot.type.shape});
-  }
-  for (const graph::StateSlot& state : parameters.states()) {
-    tensors.push_back({state_key(state.name), state.type.shape});
-  }
-  for (const KeptArena& arena : kept) {
-    for (const ParameterSlot& slot : parameters.slots()) {
-      tensors.push_back({slot_key(arena.name, slot.name), slot.type.shape});
-    }
+  for (const auto* all : {&own.all(), &others.all()}) {
+    for (const NamedShape& tensor : *all) tensors.push_back({tensor.key, tensor.shape});
   }
   CheckpointWriter writer(directory.to_write(run::File::last_checkpoint), meta, std::move(tensors));
-  for (const ParameterSlot& slot : parameters.slots()) {
-    writer.write(unpack(slot, parameters.weights().data()));
-  }
-  for (const graph::StateSlot& state : parameters.states()) {
-    writer.write(parameters.get_state(state.name));
-  }
-  for (const KeptArena& arena : kept) {
-    for (const ParameterSlot& slot : parameters.slots()) {
-      writer.write(unpack(slot, arena.values.data()));
-    }
-  }
+  for (size_t i = 0; i < own.all().size(); ++i) writer.write(own.get(i));
+  for (size_t i = 0; i < others.all().size(); ++i) writer.write(others.read(i));
   // Writing takes a while, in which the run may have found another owner.
   writer.finish(directory.previous(), [&] { directory.check_owner(); });
 }
 
-Snapshot copy_snapshot(const Parameters& parameters, std::span<const KeptArena> kept,
-                       const Position& position) {
+Snapshot copy_snapshot(const RunTensors& own, const Position& position) {
   Snapshot copy{.position = position, .tensors = {}};
-  for (const ParameterSlot& slot : parameters.slots()) {
-    copy.tensors.emplace(parameter_key(slot.name), unpack(slot, parameters.weights().data()));
-    for (const KeptArena& arena : kept) {
-      copy.tensors.emplace(slot_key(arena.name, slot.name), unpack(slot, arena.values.data()));
-    }
-  }
-  for (const graph::StateSlot& state : parameters.states()) {
-    copy.tensors.emplace(state_key(state.name), parameters.get_state(state.name));
-  }
+  for (size_t i = 0; i < own.all().size(); ++i) copy.tensors.emplace(own.all()[i].key, own.get(i));
   return copy;
 }
 
-void restore_snapshot(const Snapshot& snapshot, Parameters& parameters,
-                      std::span<const KeptArena> kept) {
-  for (const ParameterSlot& slot : parameters.slots()) {
-    parameters.set(slot.name, snapshot.tensors.at(parameter_key(slot.name)));
-    for (const KeptArena& arena : kept) {
-      pack(slot, snapshot.tensors.at(slot_key(arena.name, slot.name)), arena.values.data());
-    }
-  }
-  for (const graph::StateSlot& state : parameters.states()) {
-    parameters.set_state(state.name, snapshot.tensors.at(state_key(state.name)));
-  }
+void restore_snapshot(const Snapshot& snapshot, RunTensors& own) {
+  for (size_t i = 0; i < own.all().size(); ++i) own.set(i, snapshot.tensors.at(own.all()[i].key));
+}
+
+std::optional<Tensor> CheckpointTensors::find(const NamedShape& what) {
+  return read_tensor(reader_, what);
 }
 
 void load_parameters(CheckpointReader& checkpoint, Parameters& parameters) {
-  for (const ParameterSlot& slot : parameters.slots()) {
-    parameters.set(slot.name, read_tensor(checkpoint, parameter_key(slot.name), slot.type.shape));
-  }
-  for (const graph::StateSlot& state : parameters.states()) {
-    parameters.set_state(state.name,
-                         read_tensor(checkpoint, state_key(state.name), state.type.shape));
+  RunTensors own(parameters, {});
+  for (size_t i = 0; i < own.all().size(); ++i) {
+    own.set(i, read_tensor(checkpoint, own.all()[i]));
   }
 }
 
-Position load_snapshot(CheckpointReader& checkpoint, Parameters& parameters,
-                       std::span<const KeptArena> kept) {
-  load_parameters(checkpoint, parameters);
-  for (const KeptArena& arena : kept) {
-    for (const ParameterSlot& slot : parameters.slots()) {
-      pack(slot, read_tensor(checkpoint, slot_key(arena.name, slot.name), slot.type.shape),
-           arena.values.data());
-    }
+Position load_snapshot(CheckpointReader& checkpoint, RunTensors& own) {
+  for (size_t i = 0; i < own.all().size(); ++i) {
+    own.set(i, read_tensor(checkpoint, own.all()[i]));
   }
   Position position;
   position.step = field(checkpoint, "step", position.step);

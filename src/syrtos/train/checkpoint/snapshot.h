@@ -8,6 +8,8 @@
 #include "syrtos/job/job.h"
 #include "syrtos/run/directory.h"
 #include "syrtos/train/checkpoint/checkpoint.h"
+#include "syrtos/train/checkpoint/run_tensors.h"
+#include "syrtos/train/checkpoint/spool.h"
 
 namespace syrtos::train {
 
@@ -41,37 +43,37 @@ struct NetworkDescription {
   std::vector<std::string> class_names;
 };
 
-/// Values that go with the weights, one for each, and lie as they do: momentum, slow weights.
-struct KeptArena {
-  std::string name;
-  std::span<float> values;
-};
-
 /// Writes the job, parameters, states, what is kept with them and the position, all in plain
-/// layout, as the run's last checkpoint; that of until now becomes the previous one. Throws
-/// RunError.
-void save_snapshot(const run::Directory& directory, const Job& job,
-                   const graph::Parameters& parameters, std::span<const KeptArena> kept,
-                   const Position& position);
+/// layout, as the run's last checkpoint; that of until now becomes the previous one. `others`: what
+/// other workers have of the network. Throws RunError.
+void save_snapshot(const run::Directory& directory, const Job& job, const RunTensors& own,
+                   const Spool& others, const Position& position);
 
 /// The same in memory, for other processes' teams: position, and tensors in plain layout by name.
 struct Snapshot {
   Position position;
   std::map<std::string, Tensor> tensors;
 };
-Snapshot copy_snapshot(const graph::Parameters& parameters, std::span<const KeptArena> kept,
-                       const Position& position);
+Snapshot copy_snapshot(const RunTensors& own, const Position& position);
 /// The opposite, into a network that was made from the same job.
-void restore_snapshot(const Snapshot& snapshot, graph::Parameters& parameters,
-                      std::span<const KeptArena> kept);
+void restore_snapshot(const Snapshot& snapshot, RunTensors& own);
 
-/// The opposite of save_snapshot(). Throws RequestError when the checkpoint is of another network
-/// or optimizer.
-Position load_snapshot(CheckpointReader& checkpoint, graph::Parameters& parameters,
-                       std::span<const KeptArena> kept);
+/// The opposite of save_snapshot(), for what this worker has. Throws RequestError when the
+/// checkpoint is of another network or optimizer.
+Position load_snapshot(CheckpointReader& checkpoint, RunTensors& own);
 
 /// Parameters and states only, for evaluation. What the checkpoint has beyond them is ignored.
 void load_parameters(CheckpointReader& checkpoint, graph::Parameters& parameters);
+
+/// The tensors of a checkpoint, each of which has to be there.
+class CheckpointTensors final : public TensorSource {
+ public:
+  explicit CheckpointTensors(const std::filesystem::path& file) : reader_(file) {}
+  std::optional<Tensor> find(const NamedShape& what) override;
+
+ private:
+  CheckpointReader reader_;
+};
 
 NetworkDescription describe(const CheckpointReader& checkpoint);
 

@@ -27,49 +27,59 @@ double bytes_of(const Program& program, const Program::Item& item) {
 
 }  // namespace
 
-KernelTimes::KernelTimes(const Program& program, int64_t runs_per_step)
-    : program_(program), runs_per_step_(runs_per_step), spent_(program.items().size()) {}
+KernelTimes::KernelTimes(std::vector<const Program*> programs, int64_t runs_per_step)
+    : runs_per_step_(runs_per_step) {
+  for (const Program* program : programs) pieces_.emplace_back(*program);
+}
 
-void KernelTimes::ran(size_t item, Clock::time_point start, Clock::time_point end) {
-  Spent& spent = spent_[item];
+void KernelTimes::Piece::ran(size_t item, Clock::time_point start, Clock::time_point end) {
+  Spent& one = spent[item];
   const double seconds = std::chrono::duration<double>(end - start).count();
-  ++spent.calls;
-  spent.seconds += seconds;
-  spent.longest = std::max(spent.longest, seconds);
-  if (track_ != nullptr) track_->span(names_[item], nanoseconds(start), nanoseconds(end));
+  ++one.calls;
+  one.seconds += seconds;
+  one.longest = std::max(one.longest, seconds);
+  if (track != nullptr) track->span(names[item], nanoseconds(start), nanoseconds(end));
 }
 
 void KernelTimes::record(trace::Recorder* recorder) {
-  names_.clear();
-  for (const Program::Item& item : program_.items()) {
-    names_.push_back(trace::name_of(
-        recorder, item.layer.empty() ? item.operation : item.layer + " " + item.operation,
-        item.phase == graph::Phase::forward ? "forward" : "backward"));
+  trace::Track* track = trace::track_of(recorder, "compute");
+  for (Piece& piece : pieces_) {
+    piece.names.clear();
+    for (const Program::Item& item : piece.program.items()) {
+      piece.names.push_back(trace::name_of(
+          recorder, item.layer.empty() ? item.operation : item.layer + " " + item.operation,
+          item.phase == graph::Phase::forward ? "forward" : "backward"));
+    }
+    piece.track = track;
   }
-  track_ = trace::track_of(recorder, "compute");
 }
 
 int64_t KernelTimes::looks() const {
   int64_t looks = 0;
-  for (const Spent& spent : spent_) looks += spent.calls;
+  for (const Piece& piece : pieces_) {
+    for (const Spent& spent : piece.spent) looks += spent.calls;
+  }
   return looks;
 }
 
 std::vector<run::OperatorItem> KernelTimes::items() const {
   std::vector<run::OperatorItem> all;
-  for (size_t i = 0; i < spent_.size(); ++i) {
-    if (spent_[i].calls == 0) continue;
-    const Program::Item& item = program_.items()[i];
-    const auto runs = static_cast<double>(spent_[i].calls);
-    all.push_back({.layer = item.layer,
-                   .operation = item.operation,
-                   .kernel = std::string(item.kernel->implementation()),
-                   .phase = item.phase == graph::Phase::forward ? "forward" : "backward",
-                   .calls = std::max<int64_t>(1, spent_[i].calls / runs_per_step_),
-                   .seconds = spent_[i].seconds,
-                   .longest = spent_[i].longest,
-                   .flops = item.flops * runs,
-                   .bytes = bytes_of(program_, item) * runs});
+  for (const Piece& piece : pieces_) {
+    for (size_t i = 0; i < piece.spent.size(); ++i) {
+      const Spent& spent = piece.spent[i];
+      if (spent.calls == 0) continue;
+      const Program::Item& item = piece.program.items()[i];
+      const auto runs = static_cast<double>(spent.calls);
+      all.push_back({.layer = item.layer,
+                     .operation = item.operation,
+                     .kernel = std::string(item.kernel->implementation()),
+                     .phase = item.phase == graph::Phase::forward ? "forward" : "backward",
+                     .calls = std::max<int64_t>(1, spent.calls / runs_per_step_),
+                     .seconds = spent.seconds,
+                     .longest = spent.longest,
+                     .flops = item.flops * runs,
+                     .bytes = bytes_of(piece.program, item) * runs});
+    }
   }
   return all;
 }

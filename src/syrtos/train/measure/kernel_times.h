@@ -8,14 +8,15 @@
 
 namespace syrtos::train {
 
-/// How long each kernel of a program takes, from the moments at which the passes of a run went from
-/// one kernel to the next: it costs a look at the clock per kernel.
-class KernelTimes final : public graph::ItemObserver {
+/// How long each kernel of a network's programs takes, from the moments at which the passes of a
+/// run went from one kernel to the next: it costs a look at the clock per kernel.
+class KernelTimes {
  public:
-  /// `program`, which runs so often in a step, outlives it.
-  explicit KernelTimes(const graph::Program& program, int64_t runs_per_step = 1);
+  /// `programs`, of the pieces of a network, outlive it; each runs so often in a step.
+  explicit KernelTimes(std::vector<const graph::Program*> programs, int64_t runs_per_step = 1);
 
-  void ran(size_t item, Clock::time_point start, Clock::time_point end) override;
+  /// To be told of the kernels of a piece's program, or of another one made of the same graph.
+  graph::ItemObserver& of(size_t piece) { return pieces_[piece]; }
   /// Records each kernel too.
   void record(trace::Recorder* recorder);
 
@@ -30,11 +31,18 @@ class KernelTimes final : public graph::ItemObserver {
     double seconds = 0;
     double longest = 0;
   };
-  const graph::Program& program_;
+  struct Piece final : graph::ItemObserver {
+    explicit Piece(const graph::Program& of) : program(of), spent(of.items().size()) {}
+    void ran(size_t item, Clock::time_point start, Clock::time_point end) override;
+
+    const graph::Program& program;
+    std::vector<Spent> spent;
+    trace::Track* track = nullptr;
+    std::vector<trace::Name> names = {};
+  };
+
   const int64_t runs_per_step_;
-  std::vector<Spent> spent_;
-  trace::Track* track_ = nullptr;
-  std::vector<trace::Name> names_;
+  std::vector<Piece> pieces_;
 };
 
 }  // namespace syrtos::train

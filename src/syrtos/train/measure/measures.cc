@@ -136,6 +136,7 @@ run::TrainedPart Measures::part(int64_t steps_done) const {
           .wire = to_string(job_.strategy.wire),
           .update = to_string(job_.strategy.update),
           .split = to_string(job_.strategy.split),
+          .network_parts = job_.strategy.split.parts,
           .begun = begun_at_,
           .ended = wall_clock(),
           .time = time(),

@@ -5,61 +5,11 @@
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 #include "syrtos/base/memory.h"
+#include "syrtos/graph/partition.h"
 #include "syrtos/graph/passes.h"
 #include "syrtos/ops/cpu/backend.h"
 
 namespace syrtos::train {
-
-namespace {
-
-NetworkProgram compiled(graph::Graph graph, ops::Backend& backend,
-                        const std::shared_ptr<graph::Parameters>& parameters) {
-  graph::optimise(graph);
-  try {
-    return {graph, backend, parameters};
-  } catch (const RunError& error) {
-    // Nothing has been started yet: the request was too large for this machine.
-    throw RequestError(error.what());
-  }
-}
-
-}  // namespace
-
-NetworkProgram::NetworkProgram(const graph::Graph& graph, ops::Backend& backend,
-                               std::shared_ptr<graph::Parameters> parameters)
-    : program_(graph::compile(graph, backend, std::move(parameters))) {
-  const graph::Program::Placed& images = program_->input("images");
-  SYRTOS_CHECK(ops::same_bytes(images.layout, ops::Layout::channels_last(), images.type), "{}",
-               images.layout.name());
-  const graph::Program::Placed& logits = program_->placed(graph.find("logits"));
-  SYRTOS_CHECK(logits.type.dtype == DType::f32 && logits.layout.kind == ops::Layout::Kind::plain,
-               "{} {}", to_string(logits.type), logits.layout.name());
-  batch_ = logits.type.shape[0];
-  classes_ = logits.type.shape[1];
-  logits_ = static_cast<const float*>(logits.data);
-  own_images_ = images.data;
-}
-
-void NetworkProgram::use(const data::Batch& batch) { use(batch, 0, batch.slice.count); }
-
-void NetworkProgram::use(const data::Batch& batch, int64_t first, int64_t count) {
-  SYRTOS_CHECK(count <= batch_, "{} samples for {}", count, batch_);
-  const graph::Program::Placed& images = program_->input("images");
-  const size_t sample = static_cast<size_t>(images.type.bytes() / batch_);
-  program_->move_input("images",
-                       static_cast<std::byte*>(batch.images) + static_cast<size_t>(first) * sample);
-  const auto labels = batch.labels.subspan(static_cast<size_t>(first), static_cast<size_t>(count));
-  std::copy(labels.begin(), labels.end(), static_cast<int32_t*>(program_->input("labels").data));
-}
-
-void* NetworkProgram::use_own_images() {
-  program_->move_input("images", own_images_);
-  return own_images_;
-}
-
-std::span<const float> NetworkProgram::logits() const {
-  return {logits_, static_cast<size_t>(batch_ * classes_)};
-}
 
 CompiledNetwork::CompiledNetwork(nn::Network network, nn::ModelOptions options, Use use,
                                  int64_t short_batch, const graph::Parameters* shared,
@@ -75,53 +25,109 @@ CompiledNetwork::CompiledNetwork(nn::Network network, nn::ModelOptions options, 
   model_ = network_.build(options);
   if (layouts_of > 0 && (layouts_of != options.batch || !division_.layers.empty())) {
     // Undivided: so all workers find the same, whatever their parts are.
-    compiled(training_graph(layouts_of, {}), *backend_, parameters_);
+    compile(training_graphs(layouts_of, {}), layouts_of);
   }
   if (use != Use::evaluation) {
     whole_batch_ = &training(options.batch, division_.batch_of_all);
   }
-  if (short_batch > 0 && division_.layers.empty()) training(short_batch, short_batch);
-  if (use != Use::training) {
-    options.training = false;
-    nn::Model model = network_.build(options);
-    graph::recognise(model.graph);
-    evaluation_ = compiled(std::move(model.graph), *backend_, parameters_);
+  if (short_batch > 0 && division_.layers.empty() && !division_.in_pieces()) {
+    training(short_batch, short_batch);
   }
+  if (use != Use::training) evaluation_ = compile(evaluation_graphs(), options.batch);
 }
 
 CompiledNetwork::Size CompiledNetwork::size_of(int64_t samples, int64_t of_all) const {
   return {samples, division_.layers.empty() ? 0 : of_all};
 }
 
-graph::Graph CompiledNetwork::training_graph(int64_t samples,
-                                             const graph::ColumnSplit& split) const {
+/// Those that this worker has, the last first: its gradients are finished first.
+std::vector<graph::Graph> CompiledNetwork::own_pieces(graph::Graph whole,
+                                                      const std::vector<int>& piece_of) const {
+  std::vector<graph::Graph> own;
+  if (!division_.in_pieces()) {
+    own.push_back(std::move(whole));
+    return own;
+  }
+  std::vector<graph::Graph> all = graph::partition(whole, piece_of, division_.placement.pieces);
+  for (size_t i = pieces(); i-- > 0;) {
+    own.push_back(std::move(all[static_cast<size_t>(division_.pieces[i])]));
+  }
+  return own;
+}
+
+std::vector<graph::Graph> CompiledNetwork::training_graphs(int64_t samples,
+                                                           const graph::ColumnSplit& split) const {
   nn::ModelOptions options = options_;
   options.training = true;
   options.batch = samples;
   nn::Model model = network_.build(options);
   graph::recognise(model.graph);
   graph::split_columns(model.graph, split);
-  graph::add_gradients(model.graph, model.loss);
-  return std::move(model.graph);
+  std::vector<int> piece_of;
+  if (division_.in_pieces()) piece_of = pieces_of(model.graph, division_.placement);
+  const std::vector<graph::NodeId> origins = graph::add_gradients(model.graph, model.loss);
+  if (division_.in_pieces()) piece_of = graph::with_gradients(piece_of, origins);
+  return own_pieces(std::move(model.graph), piece_of);
 }
 
-void CompiledNetwork::compile_training(const Size& size) {
+std::vector<graph::Graph> CompiledNetwork::evaluation_graphs() const {
+  nn::ModelOptions options = options_;
+  options.training = false;
+  nn::Model model = network_.build(options);
+  graph::recognise(model.graph);
+  std::vector<int> piece_of;
+  if (division_.in_pieces()) piece_of = pieces_of(model.graph, division_.placement);
+  return own_pieces(std::move(model.graph), piece_of);
+}
+
+/// Programs in the order of the pieces, whose graphs come the last first.
+std::vector<NetworkProgram> CompiledNetwork::compile(std::vector<graph::Graph> graphs,
+                                                     int64_t samples) {
+  for (graph::Graph& graph : graphs) graph::optimise(graph);
+  std::vector<std::unique_ptr<graph::Program>> compiled;
+  try {
+    compiled =
+        graph::compile(graphs, *backend_, parameters_, division_.in_pieces() ? &passing_ : nullptr);
+  } catch (const RunError& error) {
+    // Nothing has been started yet: the request was too large for this machine.
+    throw RequestError(error.what());
+  }
+  std::vector<NetworkProgram> programs;
+  for (size_t i = graphs.size(); i-- > 0;) {
+    programs.emplace_back(graphs[i], std::move(compiled[i]), samples);
+  }
+  return programs;
+}
+
+graph::ColumnSplit CompiledNetwork::columns_of(const Size& size) const {
   graph::ColumnSplit split{division_.layers, division_.worker, {}};
-  if (!split.layers.empty()) {
-    const int64_t of_all = size.second;
-    for (int worker = 0; worker < division_.workers; ++worker) {
-      const data::Shard shard{worker, division_.workers};
-      split.rows.push_back(
-          data::slice_of(of_all, 0, of_all, shard, data::Remainder::short_batch).count);
+  if (split.layers.empty()) return split;
+  const int64_t of_all = size.second;
+  for (int worker = 0; worker < division_.workers; ++worker) {
+    const data::Shard shard{worker, division_.workers};
+    split.rows.push_back(
+        data::slice_of(of_all, 0, of_all, shard, data::Remainder::short_batch).count);
+  }
+  return split;
+}
+
+NetworkProgram& CompiledNetwork::training(int64_t samples, int64_t of_all,
+                                          const Instance& instance) {
+  const Size size = size_of(samples, of_all);
+  const Key key{size, instance};
+  if (!training_.contains(key)) {
+    std::vector<NetworkProgram> programs =
+        compile(training_graphs(samples, columns_of(size)), samples);
+    for (size_t piece = 0; piece < programs.size(); ++piece) {
+      training_.emplace(Key{size, {piece, instance.slot}}, std::move(programs[piece]));
     }
   }
-  training_.emplace(size, compiled(training_graph(size.first, split), *backend_, parameters_));
+  return training_.at(key);
 }
 
-NetworkProgram& CompiledNetwork::training(int64_t samples, int64_t of_all) {
-  const Size size = size_of(samples, of_all);
-  if (!training_.contains(size)) compile_training(size);
-  return training_.at(size);
+bool CompiledNetwork::has_images() const {
+  return std::any_of(training_.begin(), training_.end(),
+                     [](const auto& entry) { return entry.second.has_images(); });
 }
 
 void CompiledNetwork::initialize(uint64_t seed, const nn::PatchCovariance* patches) {
@@ -131,8 +137,9 @@ void CompiledNetwork::initialize(uint64_t seed, const nn::PatchCovariance* patch
 int64_t CompiledNetwork::bytes() const {
   size_t total = parameters_->weights().size_bytes() + parameters_->gradients().size_bytes() +
                  parameters_->working().size_bytes() + parameters_->state().size_bytes();
-  for (const auto& [samples, training] : training_) total += training.program().arena_bytes();
-  if (evaluation_) total += evaluation_->program().arena_bytes();
+  for (const auto& [key, training] : training_) total += training.program().arena_bytes();
+  for (const NetworkProgram& one : evaluation_) total += one.program().arena_bytes();
+  if (passing_) total += passing_->size();
   return static_cast<int64_t>(total);
 }
 

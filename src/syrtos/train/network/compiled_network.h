@@ -3,55 +3,39 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
+#include <vector>
 
-#include "syrtos/data/pipeline/loader.h"
 #include "syrtos/graph/columns.h"
-#include "syrtos/graph/program.h"
+#include "syrtos/graph/placement.h"
 #include "syrtos/nn/network.h"
 #include "syrtos/ops/backend.h"
+#include "syrtos/train/network/network_program.h"
 
 namespace syrtos::train {
 
-/// One compiled program of a network, and where a batch goes in and its results come out.
-class NetworkProgram {
- public:
-  NetworkProgram(const graph::Graph& graph, ops::Backend& backend,
-                 std::shared_ptr<graph::Parameters> parameters);
-
-  graph::Program& program() { return *program_; }
-  const graph::Program& program() const { return *program_; }
-  int64_t batch() const { return batch_; }
-  int64_t classes() const { return classes_; }
-  /// Of the images it takes.
-  DType dtype() const { return program_->input("images").type.dtype; }
-  /// The next run is on this batch, where it is; its labels are copied.
-  void use(const data::Batch& batch);
-  /// The same with `count` samples of it, from its `first` on.
-  void use(const data::Batch& batch, int64_t first, int64_t count);
-  /// The next runs are on the program's own memory for one batch of images.
-  void* use_own_images();
-  /// [batch, classes] of the last run.
-  std::span<const float> logits() const;
-  float loss() const { return program_->read_scalar("loss"); }
-
- private:
-  std::unique_ptr<graph::Program> program_;
-  int64_t batch_ = 0;
-  int64_t classes_ = 0;
-  const float* logits_ = nullptr;
-  void* own_images_ = nullptr;
-};
-
 /// How a network is divided between workers.
 struct NetworkDivision {
-  int worker = 0;
+  int worker = 0;  ///< of those that have a part of each batch, as the next two
   int workers = 1;
   int64_t batch_of_all = 0;  ///< samples of all workers, of which the batch is this one's
   std::vector<graph::ColumnSplit::Layer> layers = {};
+  /// Pieces of the network, and those that this worker has.
+  graph::Placement placement = {};
+  std::vector<int> pieces = {0};
+
+  bool in_pieces() const { return placement.pieces > 1; }
 };
 
-/// A network ready to train, to evaluate, or both: the programs share their parameters.
+/// Which of several programs of one size: of a piece of those that this worker has, and, where
+/// several micro-batches are on their way in it, for one of them.
+struct Instance {
+  size_t piece = 0;
+  size_t slot = 0;
+  auto operator<=>(const Instance&) const = default;
+};
+
+/// A network ready to train, to evaluate, or both: the programs share their parameters. Of a
+/// network in pieces it is those that one worker has.
 class CompiledNetwork {
  public:
   enum class Use { training, evaluation, both };
@@ -71,14 +55,19 @@ class CompiledNetwork {
   NetworkProgram& training() { return *whole_batch_; }
   /// The one that takes so many samples, of so many of all workers; compiled now if there is none
   /// yet: the last step of an epoch in which the number of workers has changed.
-  NetworkProgram& training(int64_t samples, int64_t of_all);
+  NetworkProgram& training(int64_t samples, int64_t of_all, const Instance& instance = {});
   const NetworkDivision& division() const { return division_; }
-  NetworkProgram& evaluation() { return *evaluation_; }
+  /// Pieces of the network that this worker has.
+  size_t pieces() const { return division_.pieces.size(); }
+  /// Whether it reads images, and does not get all it needs from other workers.
+  bool has_images() const;
+  NetworkProgram& evaluation(size_t piece = 0) { return evaluation_[piece]; }
   graph::Parameters& parameters() { return *parameters_; }
   const graph::Parameters& parameters() const { return *parameters_; }
   /// The starting weights. `patches` as in nn::initialize_parameters.
   void initialize(uint64_t seed, const nn::PatchCovariance* patches = nullptr);
   const nn::Network& network() const { return network_; }
+  /// All of it, whatever this worker has.
   const nn::Model& model() const { return model_; }
 
   /// Memory of arenas and parameters.
@@ -88,9 +77,13 @@ class CompiledNetwork {
  private:
   /// Programs by own samples and, where it matters, those of all workers.
   using Size = std::pair<int64_t, int64_t>;
+  using Key = std::pair<Size, Instance>;
   Size size_of(int64_t samples, int64_t of_all) const;
-  graph::Graph training_graph(int64_t samples, const graph::ColumnSplit& split) const;
-  void compile_training(const Size& size);
+  graph::ColumnSplit columns_of(const Size& size) const;
+  std::vector<graph::Graph> training_graphs(int64_t samples, const graph::ColumnSplit& split) const;
+  std::vector<graph::Graph> evaluation_graphs() const;
+  std::vector<graph::Graph> own_pieces(graph::Graph whole, const std::vector<int>& piece_of) const;
+  std::vector<NetworkProgram> compile(std::vector<graph::Graph> graphs, int64_t samples);
 
   const nn::Network network_;
   const nn::ModelOptions options_;
@@ -98,9 +91,10 @@ class CompiledNetwork {
   nn::Model model_;
   std::shared_ptr<graph::Parameters> parameters_;
   const NetworkDivision division_;
-  std::map<Size, NetworkProgram> training_;
+  std::shared_ptr<Buffer> passing_;  // what pieces use in turn
+  std::map<Key, NetworkProgram> training_;
   NetworkProgram* whole_batch_ = nullptr;
-  std::optional<NetworkProgram> evaluation_;
+  std::vector<NetworkProgram> evaluation_;
 };
 
 /// Refuses (RequestError) what needs more than the machine has free, before it is touched: the

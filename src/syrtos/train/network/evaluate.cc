@@ -47,8 +47,6 @@ bool among_top(std::span<const float> logits, int32_t label, int k) {
   return std::count_if(logits.begin(), logits.end(), [&](float v) { return v > own; }) < k;
 }
 
-namespace {
-
 /// Adds up what is asked of test samples.
 class Score {
  public:
@@ -84,80 +82,107 @@ class Score {
   int64_t samples_ = 0;
 };
 
-/// Calls use(first sample, logits of the batch) for the whole shard; false when it was stopped.
-bool run_over(NetworkProgram& network, const TestData& test, const job::View& view,
-              const std::function<bool()>& should_stop,
-              const std::function<void(int64_t, std::span<const float>)>& use) {
-  data::Loader loader(test.data, test.transform,
-                      {.batch = network.batch() * test.shard.workers,
-                       .training = false,
-                       .view = view.placement,
-                       .shard = test.shard,
-                       .prefetch = test.prefetch});
-  for (bool last = false; !last;) {
-    if (should_stop && should_stop()) return false;
-    const data::Batch batch = loader.next();
-    last = batch.slice.last;
-    if (batch.slice.count == 0) continue;
-    network.use(batch);
-    network.program().run({});
-    const auto values = static_cast<size_t>(batch.slice.count * network.classes());
-    use(batch.slice.first, network.logits().first(values));
-  }
-  network.use_own_images();  // the loader's are gone
-  return true;
-}
+namespace {
 
-/// Only the rows of the shard have been filled.
-void add_own_rows(const TestData& test, std::span<const float> sums, size_t classes, int64_t batch,
+/// The rows of the shard, in order: calls add(sample, its row).
+void for_own_rows(const TestData& test, std::span<const float> sums, size_t classes, int64_t batch,
                   const std::function<void(int64_t, std::span<const float>)>& add) {
   data::Slice slice;
   while (!slice.last) {
     slice = data::slice_of(test.data.size(), slice.used, batch * test.shard.workers, test.shard,
                            data::Remainder::short_batch);
-    add(slice.first, sums.subspan(static_cast<size_t>(slice.first) * classes,
-                                  static_cast<size_t>(slice.count) * classes));
+    for (int64_t n = slice.first; n < slice.first + slice.count; ++n) {
+      add(n, sums.subspan(static_cast<size_t>(n) * classes, classes));
+    }
   }
+}
+
+}  // namespace
+
+TestRun::TestRun(const TestData& test, int64_t batch, Keep keep)
+    : test_(test), batch_(batch), keep_(keep) {}
+TestRun::~TestRun() = default;
+
+bool TestRun::next() {
+  while (!loader_ || current_.slice.last) {
+    if (view_ == test_.views.size()) return false;
+    current_ = {};
+    loader_.emplace(test_.data, test_.transform,
+                    data::LoaderOptions{.batch = batch_ * test_.shard.workers,
+                                        .training = false,
+                                        .view = test_.views[view_++].placement,
+                                        .shard = test_.shard,
+                                        .prefetch = test_.prefetch,
+                                        .images = test_.images});
+    current_ = loader_->next();
+    if (current_.slice.count > 0) return true;
+  }
+  current_ = loader_->next();
+  return current_.slice.count > 0 || next();
+}
+
+void TestRun::add(std::span<const float> logits) {
+  const size_t classes = logits.size() / static_cast<size_t>(batch_);
+  const auto rows = static_cast<size_t>(current_.slice.count);
+  if (!score_) score_ = std::make_unique<Score>(test_.confusion ? classes : 0);
+  classes_ = classes;
+  if (keep_ == Keep::score && test_.views.size() == 1) {
+    for (size_t n = 0; n < rows; ++n) {
+      score_->add(logits.subspan(n * classes, classes),
+                  test_.data.label(current_.slice.first + static_cast<int64_t>(n)));
+    }
+    return;
+  }
+  if (sums_.empty()) sums_.resize(static_cast<size_t>(test_.data.size()) * classes);
+  float* to = sums_.data() + static_cast<size_t>(current_.slice.first) * classes;
+  const float weight = test_.views[view_ - 1].weight;
+  for (size_t i = 0; i < rows * classes; ++i) to[i] += weight * logits[i];
+}
+
+Evaluation TestRun::result() {
+  if (!score_) return {};
+  if (!sums_.empty()) {
+    for_own_rows(test_, sums_, classes_, batch_, [&](int64_t n, std::span<const float> row) {
+      score_->add(row, test_.data.label(n));
+    });
+  }
+  Evaluation result = score_->result();
+  result.seconds = seconds_since(begun_);
+  return result;
+}
+
+namespace {
+
+/// Over the whole shard; false when it was stopped.
+bool run_over(NetworkProgram& network, TestRun& run, const std::function<bool()>& should_stop) {
+  bool complete = true;
+  while (complete && run.next()) {
+    if (should_stop && should_stop()) {
+      complete = false;
+      break;
+    }
+    network.use(run.batch());
+    network.program().run({});
+    run.add(network.logits());
+  }
+  network.use_own_images();  // the loader's are gone
+  return complete;
 }
 
 }  // namespace
 
 std::vector<float> logits_of(NetworkProgram& network, const TestData& test,
                              const std::function<bool()>& should_stop) {
-  const auto classes = static_cast<size_t>(network.classes());
-  std::vector<float> sums(static_cast<size_t>(test.data.size()) * classes);
-  const bool complete =
-      std::all_of(test.views.begin(), test.views.end(), [&](const job::View& view) {
-        const auto add = [&](int64_t first, std::span<const float> logits) {
-          float* to = sums.data() + static_cast<size_t>(first) * classes;
-          for (size_t i = 0; i < logits.size(); ++i) to[i] += view.weight * logits[i];
-        };
-        return run_over(network, test, view, should_stop, add);
-      });
-  if (!complete) sums.clear();
-  return sums;
+  TestRun run(test, network.batch(), TestRun::Keep::logits);
+  return run_over(network, run, should_stop) ? run.take_logits() : std::vector<float>();
 }
 
 Evaluation evaluate(NetworkProgram& network, const TestData& test,
                     const std::function<bool()>& should_stop) {
-  const auto start = Clock::now();
-  const auto classes = static_cast<size_t>(network.classes());
-  Score score(test.confusion ? classes : 0);
-  const auto add_rows = [&](int64_t first, std::span<const float> logits) {
-    for (size_t n = 0; n < logits.size() / classes; ++n) {
-      score.add(logits.subspan(n * classes, classes),
-                test.data.label(first + static_cast<int64_t>(n)));
-    }
-  };
-  if (test.views.size() == 1) {
-    run_over(network, test, test.views[0], should_stop, add_rows);
-  } else {
-    const std::vector<float> sums = logits_of(network, test, should_stop);
-    if (!sums.empty()) add_own_rows(test, sums, classes, network.batch(), add_rows);
-  }
-  Evaluation result = score.result();
-  result.seconds = seconds_since(start);
-  return result;
+  TestRun run(test, network.batch());
+  const bool complete = run_over(network, run, should_stop);
+  // Averages of some of the views would mean nothing.
+  return complete || test.views.size() == 1 ? run.result() : Evaluation{};
 }
 
 }  // namespace syrtos::train

@@ -23,8 +23,22 @@ int64_t largest_micro_batch(const Job& job) {
   return largest;
 }
 
+/// The pieces of the network that the worker has.
+NetworkDivision pieces_of(const Job& job, int worker) {
+  NetworkDivision division;
+  division.placement = job.placement;
+  division.workers = job.replicas();
+  division.pieces.clear();
+  for (int piece = job.part_of(worker); piece < job.placement.pieces;
+       piece += job.strategy.split.parts) {
+    division.pieces.push_back(piece);
+  }
+  return division;
+}
+
 /// The large dense layers, whose columns the workers divide between them: the same on each.
 NetworkDivision division_of(const Job& job, int worker, const nn::ModelOptions& options) {
+  if (job.strategy.split.cuts()) return pieces_of(job, worker);
   NetworkDivision division;
   if (!job.strategy.splits_columns() || job.workers == 1) return division;
   division.worker = worker;
@@ -76,6 +90,16 @@ std::shared_ptr<optim::Optimizer> make_optimizer(const Job& job, const CompiledN
   return std::make_shared<optim::Optimizer>(job.optimizer, network.parameters().weights().size());
 }
 
+/// Parameters and states that this worker has.
+std::vector<weights::Entry> entries_of(const RunTensors& own) {
+  std::vector<weights::Entry> entries;
+  for (size_t i = 0; i < own.of_network(); ++i) {
+    const NamedShape& one = own.all()[i];
+    entries.push_back({one.key.substr(one.key.find('/') + 1), one.shape});
+  }
+  return entries;
+}
+
 /// What stays as it is, for people; empty: nothing.
 std::string frozen_text(const graph::Parameters& parameters) {
   int64_t frozen = 0;
@@ -119,7 +143,7 @@ Learner::Learner(const Job& job, int worker, const TrainerOptions& options, cons
   }
 }
 
-void Learner::initialize(const Job& job) {
+void Learner::draw(const Job& job) {
   const std::optional<Shape> patch = nn::needs_patches(network_.model());
   if (patch && !job.random_data) {
     const nn::PatchCovariance patches{
@@ -129,10 +153,27 @@ void Learner::initialize(const Job& job) {
   } else {
     network_.initialize(job.seed);
   }
+}
+
+std::unique_ptr<TensorSource> Learner::initialize(const Job& job) {
+  draw(job);
+  std::unique_ptr<StartingWeights> source;
   if (!job.weights.empty()) {
     const std::set<std::string> head = head_of(job.network, job.model_options(2));
-    weights_.insert(weights_.begin(), take_weights(job.weights, head, network_.parameters()));
+    RunTensors own = tensors();
+    source = std::make_unique<StartingWeights>(
+        job.weights, head,
+        network_.division().in_pieces() ? entries_of(network_.model()) : entries_of(own));
+    for (size_t i = 0; i < own.of_network(); ++i) {
+      if (const std::optional<Tensor> found = source->find(own.all()[i])) own.set(i, *found);
+    }
+    weights_.insert(weights_.begin(), source->about());
   }
+  begin_lookahead();
+  return source;
+}
+
+void Learner::begin_lookahead() {
   if (lookahead_) lookahead_->start(network_.parameters().weights());
 }
 

@@ -23,8 +23,13 @@ class Learner {
   /// weights and optimiser it uses too. Throws RequestError.
   Learner(const Job& job, int worker, const TrainerOptions& options, const Learner* sharing);
 
-  /// The starting weights. Throws RequestError when those of a file cannot be had.
-  void initialize(const Job& job);
+  /// The starting weights. Throws RequestError when those of a file cannot be had; returns them,
+  /// for workers that have other parts of the network; nullptr: all are drawn.
+  std::unique_ptr<TensorSource> initialize(const Job& job);
+  /// Those that are drawn, alone.
+  void draw(const Job& job);
+  /// The slow weights are what the weights are now.
+  void begin_lookahead();
   /// What the weights start from and which of them stay, a line each, for people.
   const std::vector<std::string>& about_weights() const { return weights_; }
 
@@ -33,6 +38,8 @@ class Learner {
   optim::Optimizer& optimizer() { return *optimizer_; }
   /// What is kept with the weights, one value for each.
   std::vector<KeptArena> kept() const;
+  /// All that a run has to keep of it.
+  RunTensors tensors() { return {network_.parameters(), kept()}; }
   /// With --accumulate: memory for the gradients of the micro-batches so far; else empty.
   std::span<float> accumulated() { return {accumulated_.as<float>(), accumulated_.size() / 4}; }
   /// Memory of arenas, parameters and the optimiser.

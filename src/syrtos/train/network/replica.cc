@@ -41,15 +41,14 @@ void scale_and_add(std::span<float> to, float factor, std::span<const float> mor
   for_each_element(to, more, [factor](float value, float sum) { return sum + factor * value; });
 }
 
-strategy::BlockMove move_of(const ops::BlockExchange& blocks) {
-  strategy::BlockMove move{blocks.memory, {}};
-  for (const ops::BlockExchange::Block& block : blocks.sends) {
-    move.round.send(block.worker, {block.first, block.bytes});
+std::vector<const graph::Program*> programs_of(CompiledNetwork& network) {
+  std::vector<const graph::Program*> programs;
+  const int64_t samples = network.training().batch();
+  for (size_t piece = 0; piece < network.pieces(); ++piece) {
+    programs.push_back(
+        &network.training(samples, network.division().batch_of_all, {piece, 0}).program());
   }
-  for (const ops::BlockExchange::Block& block : blocks.receives) {
-    move.round.receive(block.worker, {block.first, block.bytes});
-  }
-  return move;
+  return programs;
 }
 
 /// Of items first .. last - 1 of `count`. A few kernels more or less than were measured, as other
@@ -86,7 +85,9 @@ NetworkReplica::NetworkReplica(CompiledNetwork& network, optim::Optimizer& optim
       kept_(std::move(kept)),
       norm_(network.parameters().weights().size()),
       accumulated_(accumulation.sums),
-      profile_(network.training().program(), accumulation.parts) {
+      maker_(network, layout_, accumulation.parts > 1 ? network.training().batch() : 0,
+             accumulation.pipeline, accumulation.station, buffers_),
+      profile_(programs_of(network), accumulation.parts) {
   strategy::Stage all;
   for (size_t bucket = 0; bucket < layout_.buckets.size(); ++bucket) {
     all.needs.push_back(static_cast<int>(bucket));
@@ -95,66 +96,23 @@ NetworkReplica::NetworkReplica(CompiledNetwork& network, optim::Optimizer& optim
   empty_pass_.push_back(std::move(all));
 }
 
-std::vector<NetworkReplica::MicroBatch> NetworkReplica::micros_of(const Size& size) {
-  const auto [samples, of_all] = size;
-  const int64_t most = accumulated_.empty() ? samples : network_.training().batch();
-  std::vector<MicroBatch> micros;
-  for (int64_t first = 0; first < samples; first += most) {
-    const int64_t count = std::min(most, samples - first);
-    // Micro-batches of workers who exchange something within a pass are equal.
-    const int64_t count_of_all = most < samples ? count * network_.division().workers : of_all;
-    micros.push_back({&network_.training(count, count_of_all), first, count,
-                      static_cast<float>(count) / static_cast<float>(samples)});
-  }
-  return micros;
-}
-
-void NetworkReplica::add_micro(StagedPass& pass, size_t micro) const {
-  const graph::Program& program = pass.micros[micro].program->program();
-  std::vector<graph::PassPart> parts =
-      graph::parts_of_pass(program, strategy::bucket_of_tensor(layout_));
-  for (graph::PassPart& part : parts) {
-    strategy::Stage stage;
-    if (micro == 0) stage.needs = part.needs;
-    if (micro + 1 == pass.micros.size()) stage.finishes = part.finishes;
-    for (const std::span<float> sums : part.sums) stage.sums.push_back(floats(sums));
-    if (part.blocks != nullptr) stage.blocks.push_back(move_of(*part.blocks));
-    const bool begins = &part == &parts.front();
-    const bool joins = !begins && stage.needs.empty() && pass.stages.back().finishes.empty() &&
-                       pass.stages.back().sums.empty() && pass.stages.back().blocks.empty();
-    if (joins) {
-      pass.parts.back().part.last = part.last;
-      pass.stages.back().finishes = std::move(stage.finishes);
-      pass.stages.back().sums = std::move(stage.sums);
-      pass.stages.back().blocks = std::move(stage.blocks);
-    } else {
-      pass.parts.push_back({micro, std::move(part)});
-      pass.stages.push_back(std::move(stage));
-    }
-  }
-  pass.parts.back().last = true;
-}
-
-const NetworkReplica::StagedPass& NetworkReplica::staged(const Size& size) {
+const StagedPass& NetworkReplica::staged(const Size& size) {
   const auto known = staged_.find(size);
   if (known != staged_.end()) return known->second;
-  StagedPass made;
-  made.micros = micros_of(size);
-  for (size_t micro = 0; micro < made.micros.size(); ++micro) add_micro(made, micro);
+  StagedPass made = maker_.make(size.first, size.second);
   for (size_t i = 0; replay_ && i < made.parts.size(); ++i) {
-    MicroPart& part = made.parts[i];
-    replay_times(*made.micros[part.micro].program, part);
-    made.stages[i].seconds = part.replayed.forward_s + part.replayed.backward_s;
+    replay_times(made.parts[i]);
+    made.stages[i].seconds = made.parts[i].replayed.forward_s + made.parts[i].replayed.backward_s;
   }
   return staged_.emplace(size, std::move(made)).first->second;
 }
 
-void NetworkReplica::replay_times(const NetworkProgram& program, MicroPart& part) const {
-  const std::vector<double> measured = replay_->pass_of(program.batch()).items;
-  const std::vector<graph::Program::Item>& items = program.program().items();
-  for (size_t item = part.part.first; item < part.part.last; ++item) {
+void NetworkReplica::replay_times(PassStage& stage) const {
+  const std::vector<double> measured = replay_->pass_of(stage.program->batch()).items;
+  const std::vector<graph::Program::Item>& items = stage.program->program().items();
+  for (size_t item = stage.part.first; item < stage.part.last; ++item) {
     const bool forward = items[item].phase == graph::Phase::forward;
-    (forward ? part.replayed.forward_s : part.replayed.backward_s) +=
+    (forward ? stage.replayed.forward_s : stage.replayed.backward_s) +=
         seconds_of(measured, item, item + 1, items.size());
   }
 }
@@ -169,6 +127,9 @@ void NetworkReplica::replay(const strategy::ComputeTimes& times) {
     fail_request("--replay: expected the kernel times of {}, found {} of {}", name,
                  times.passes[0].items.empty() ? "none" : "those", times.network);
   }
+  if (network_.division().in_pieces()) {
+    fail_request("--replay: which kernels belong to which part of --split was not measured");
+  }
   replay_ = times;
   staged_.clear();
 }
@@ -176,14 +137,12 @@ void NetworkReplica::replay(const strategy::ComputeTimes& times) {
 void NetworkReplica::take(const data::Batch& batch, int64_t of_all) {
   batch_ = batch;
   pass_ = batch.slice.count > 0 ? &staged({batch.slice.count, of_all}) : nullptr;
-  if (pass_ == nullptr) return;
-  const MicroBatch& first = pass_->micros.front();
-  first.program->use(batch_, first.first, first.count);
 }
 
 void NetworkReplica::begin(const ops::Step& step) {
   step_ = step;
   sums_ = {};
+  last_ = nullptr;
   times_.assign(stages().size(), {});
 }
 
@@ -203,43 +162,59 @@ void NetworkReplica::run(size_t stage) {
     std::fill(gradients.begin(), gradients.end(), 0.0F);
     return;
   }
-  const MicroPart& part = pass_->parts[stage];
+  const PassStage& part = pass_->parts[stage];
   if (replay_) {
     times_[stage] = part.replayed;
     sleep_through(times_[stage].forward_s + times_[stage].backward_s);
   } else {
     compute(stage);
   }
-  if (pass_->micros.size() > 1) end_stage(stage);
+  end_stage(stage);
 }
 
 void NetworkReplica::compute(size_t stage) {
-  const MicroPart& part = pass_->parts[stage];
+  const PassStage& part = pass_->parts[stage];
   const MicroBatch& micro = pass_->micros[part.micro];
-  if (part.part.first == 0 && part.micro > 0) micro.program->use(batch_, micro.first, micro.count);
-  KernelTimes* profile = micro.program == &network_.training() ? &profile_ : nullptr;
-  micro.program->program().run_items(part.part.first, part.part.last, step_of(micro), times_[stage],
-                                     profile);
+  graph::Program& program = part.program->program();
+  if (part.part.first == 0) part.program->use(batch_, micro.first, micro.count);
+  const strategy::Stage& crossing = pass_->stages[stage];
+  for (size_t i = 0; i < crossing.arrives.size(); ++i) {
+    program.put(*part.part.arrives[i], static_cast<const std::byte*>(crossing.arrives[i].memory));
+  }
+  const bool whole = part.program->batch() == network_.training().batch();
+  program.run_items(part.part.first, part.part.last, step_of(micro), times_[stage],
+                    whole ? &profile_.of(part.piece) : nullptr);
+  for (size_t i = 0; i < crossing.leaves.size(); ++i) {
+    program.take_away(*part.part.leaves[i], static_cast<std::byte*>(crossing.leaves[i].memory));
+  }
 }
 
-/// Adds up gradients: whole ones after each micro-batch but the last, of the last one each bucket
-/// when it is final.
+/// Adds up gradients: a piece's whole ones after each micro-batch but the last, of the last one
+/// each bucket when it is final.
 void NetworkReplica::end_stage(size_t stage) {
-  const MicroPart& part = pass_->parts[stage];
-  const std::span<float> gradients = network_.parameters().gradients();
+  const PassStage& part = pass_->parts[stage];
   const MicroBatch& micro = pass_->micros[part.micro];
-  if (part.micro + 1 < pass_->micros.size()) {
-    if (!part.last) return;
-    sums_ += sums_of(micro);
-    if (replay_) return;
-    if (part.micro == 0) {
-      put_scaled(accumulated_, gradients, micro.weight);
+  const bool is_last = part.micro + 1 == pass_->micros.size();
+  if (part.ends && part.program->has_results()) {
+    if (is_last) {
+      last_ = &part;
     } else {
-      add_scaled(accumulated_, gradients, micro.weight);
+      sums_ += sums_of(part);
+    }
+  }
+  if (replay_ || pass_->micros.size() == 1) return;
+  const std::span<float> gradients = network_.parameters().gradients();
+  if (!is_last) {
+    if (!part.ends) return;
+    const auto [first, count] = pass_->ranges[part.piece];
+    const auto sum = accumulated_.subspan(first, count);
+    if (part.micro == 0) {
+      put_scaled(sum, gradients.subspan(first, count), micro.weight);
+    } else {
+      add_scaled(sum, gradients.subspan(first, count), micro.weight);
     }
     return;
   }
-  if (replay_) return;
   for (const int bucket : pass_->stages[stage].finishes) {
     const strategy::Bucket& where = layout_.buckets[static_cast<size_t>(bucket)];
     scale_and_add(gradients.subspan(where.first, where.count), micro.weight,
@@ -247,24 +222,28 @@ void NetworkReplica::end_stage(size_t stage) {
   }
 }
 
-strategy::Sums NetworkReplica::sums_of(const MicroBatch& micro) const {
+strategy::Sums NetworkReplica::sums_of(const PassStage& stage) const {
+  const MicroBatch& micro = pass_->micros[stage.micro];
   const auto labels =
       batch_.labels.subspan(static_cast<size_t>(micro.first), static_cast<size_t>(micro.count));
-  const double loss = replay_ ? 0 : static_cast<double>(micro.program->loss());
-  return {loss * static_cast<double>(micro.count), count_correct(micro.program->logits(), labels),
+  const double loss = replay_ ? 0 : static_cast<double>(stage.program->loss());
+  return {loss * static_cast<double>(micro.count), count_correct(stage.program->logits(), labels),
           micro.count};
 }
 
 strategy::Sums NetworkReplica::sums() const {
   strategy::Sums all = sums_;
-  if (pass_ != nullptr) all += sums_of(pass_->micros.back());
+  if (last_ != nullptr) all += sums_of(*last_);
   return all;
 }
 
 const graph::Program::Item* NetworkReplica::find_non_finite() {
-  for (const MicroBatch& micro : pass_->micros) {
-    micro.program->use(batch_, micro.first, micro.count);
-    const graph::Program::Item* item = micro.program->program().find_non_finite(step_of(micro));
+  if (network_.division().in_pieces()) return nullptr;
+  for (const PassStage& stage : pass_->parts) {
+    if (stage.part.first > 0) continue;
+    const MicroBatch& micro = pass_->micros[stage.micro];
+    stage.program->use(batch_, micro.first, micro.count);
+    const graph::Program::Item* item = stage.program->program().find_non_finite(step_of(micro));
     if (item != nullptr) return item;
   }
   return nullptr;

@@ -6,14 +6,13 @@
 #include <vector>
 
 #include "syrtos/base/clock.h"
-#include "syrtos/graph/pass_parts.h"
 #include "syrtos/optim/clip.h"
 #include "syrtos/strategy/compute_times.h"
 #include "syrtos/strategy/replica.h"
 #include "syrtos/strategy/step_sums.h"
 #include "syrtos/train/checkpoint/snapshot.h"
 #include "syrtos/train/measure/kernel_times.h"
-#include "syrtos/train/network/compiled_network.h"
+#include "syrtos/train/network/staged_pass.h"
 
 namespace syrtos::train {
 
@@ -23,14 +22,17 @@ std::vector<optim::Segment> tensors_of(const graph::Parameters& parameters);
 /// Batches in micro-batches whose gradients are added up.
 struct Accumulation {
   int64_t parts = 1;           ///< micro-batches of a whole batch
-  std::span<float> sums = {};  ///< as long as the gradients; empty: there is one micro-batch
+  std::span<float> sums = {};  ///< as long as the gradients, where there are several
+  /// In which order they go through the parts of a network, and which of them this worker has.
+  strategy::Pipeline pipeline = {};
+  strategy::Station station = {};
 };
 
 /// A network as its strategy sees it.
 class NetworkReplica final : public strategy::Replica {
  public:
-  /// All outlive it. `kept` as in snapshot.h. Larger batches than the network's are taken in
-  /// micro-batches of its size where `accumulation` has memory.
+  /// All outlive it. `kept` as in run_tensors.h. With `accumulation` larger batches than the
+  /// network's are taken in micro-batches of its size.
   NetworkReplica(CompiledNetwork& network, optim::Optimizer& optimizer, strategy::Layout layout,
                  std::vector<KeptArena> kept, const Accumulation& accumulation = {});
 
@@ -38,10 +40,10 @@ class NetworkReplica final : public strategy::Replica {
   /// gradient is 0. All workers take `of_all` samples. Compiles what a new size needs.
   void take(const data::Batch& batch, int64_t of_all);
   void begin(const ops::Step& step);
-  /// What the samples of the last pass came to.
+  /// What the samples of the last pass came to; none where the loss is another part's.
   strategy::Sums sums() const;
   /// Takes the last pass again and looks for infinities and NaN: the first kernel whose output has
-  /// one; nullptr when there is none.
+  /// one; nullptr when there is none, or when others have parts of the network.
   const graph::Program::Item* find_non_finite();
   /// Passes take the times that were measured elsewhere and compute nothing. Throws RequestError
   /// when they are of another network.
@@ -64,35 +66,14 @@ class NetworkReplica final : public strategy::Replica {
 
   /// Of the kernels of passes over whole batches.
   KernelTimes& profile() { return profile_; }
+  /// Memory of what crosses between parts.
+  int64_t message_bytes() const { return buffers_.bytes(); }
 
  private:
-  /// So many samples of a batch, computed at once.
-  struct MicroBatch {
-    NetworkProgram* program = nullptr;
-    int64_t first = 0;
-    int64_t count = 0;
-    float weight = 1;  ///< of its mean gradient in that of the batch
-  };
-  /// A stage: a part of the pass over one micro-batch.
-  struct MicroPart {
-    size_t micro = 0;
-    graph::PassPart part;
-    bool last = false;                ///< of its micro-batch
-    graph::PhaseTimes replayed = {};  ///< when it is not computed
-  };
-  /// The pass over a batch of one size: micro-batches one after the other. The first one waits for
-  /// weights, the last one completes gradients.
-  struct StagedPass {
-    std::vector<MicroBatch> micros;
-    std::vector<MicroPart> parts;
-    std::vector<strategy::Stage> stages;
-  };
   using Size = std::pair<int64_t, int64_t>;  ///< own samples, those of all workers
   const StagedPass& staged(const Size& size);
-  std::vector<MicroBatch> micros_of(const Size& size);
-  void add_micro(StagedPass& pass, size_t micro) const;
-  void replay_times(const NetworkProgram& program, MicroPart& part) const;
-  strategy::Sums sums_of(const MicroBatch& micro) const;
+  void replay_times(PassStage& stage) const;
+  strategy::Sums sums_of(const PassStage& stage) const;
   ops::Step step_of(const MicroBatch& micro) const;
   void compute(size_t stage);
   void end_stage(size_t stage);
@@ -105,12 +86,15 @@ class NetworkReplica final : public strategy::Replica {
   std::vector<KeptArena> kept_;
   optim::GlobalNorm norm_;
   const std::span<float> accumulated_;
+  MessageBuffers buffers_;
+  PassMaker maker_;
   std::map<Size, StagedPass> staged_;
   std::vector<strategy::Stage> empty_pass_;
   const StagedPass* pass_ = nullptr;  // nullptr: no samples
   data::Batch batch_;
   ops::Step step_;
   strategy::Sums sums_;                   // of the micro-batches that are over, but the last
+  const PassStage* last_ = nullptr;       // of which there are none yet
   std::vector<graph::PhaseTimes> times_;  // of the pass's stages
   KernelTimes profile_;
   std::optional<strategy::ComputeTimes> replay_;

@@ -104,36 +104,40 @@ std::set<std::string> head_of(const nn::Network& network, const nn::ModelOptions
   return head;
 }
 
-std::string take_weights(const fs::path& path, const std::set<std::string>& head,
-                         graph::Parameters& parameters) {
-  const std::unique_ptr<weights::Source> source = open_weights(path);
-  std::vector<weights::Entry> here;
-  for (const auto& slot : parameters.slots()) here.push_back({slot.name, slot.type.shape});
-  for (const auto& state : parameters.states()) here.push_back({state.name, state.type.shape});
-  const weights::Match match = weights::match(here, head, source->entries(), source->name());
-  for (const auto& [name, entry] : match.taken) {
-    const Tensor tensor = source->read(entry);
-    const auto* slot = parameters.find(name);
-    const Shape& shape =
-        slot != nullptr ? slot->type.shape : parameters.find_state(name)->type.shape;
-    const Tensor shaped =
-        tensor.shape() == shape ? tensor : Tensor::from(shape, tensor.to_vector());
-    if (slot != nullptr) {
-      parameters.set(name, shaped);
-    } else {
-      parameters.set_state(name, shaped);
-    }
+StartingWeights::StartingWeights(const fs::path& path, const std::set<std::string>& head,
+                                 const std::vector<weights::Entry>& network)
+    : source_(open_weights(path)),
+      tensors_(network.size()),
+      match_(weights::match(network, head, source_->entries(), source_->name())) {}
+
+std::optional<Tensor> StartingWeights::find(const NamedShape& what) {
+  for (const std::string_view kind : {"parameters/", "states/"}) {
+    if (!what.key.starts_with(kind)) continue;
+    const auto taken = match_.taken.find(what.key.substr(kind.size()));
+    if (taken == match_.taken.end()) continue;
+    const Tensor tensor = source_->read(taken->second);
+    return tensor.shape() == what.shape ? tensor : Tensor::from(what.shape, tensor.to_vector());
   }
-  std::string text = fmt::format("weights: {} of {} tensors are those of {}", match.taken.size(),
-                                 here.size(), source->name());
-  if (!match.new_head.empty()) {
-    text += fmt::format("; a new head, drawn: {}", fmt::join(match.new_head, ", "));
+  return std::nullopt;
+}
+
+std::string StartingWeights::about() const {
+  std::string text = fmt::format("weights: {} of {} tensors are those of {}", match_.taken.size(),
+                                 tensors_, source_->name());
+  if (!match_.new_head.empty()) {
+    text += fmt::format("; a new head, drawn: {}", fmt::join(match_.new_head, ", "));
   }
-  if (!match.superfluous.empty()) {
-    text += fmt::format("; not used: {} of the file, such as {}", match.superfluous.size(),
-                        match.superfluous[0]);
+  if (!match_.superfluous.empty()) {
+    text += fmt::format("; not used: {} of the file, such as {}", match_.superfluous.size(),
+                        match_.superfluous[0]);
   }
   return text;
+}
+
+std::vector<weights::Entry> entries_of(const nn::Model& model) {
+  std::vector<weights::Entry> entries;
+  for (const auto& [name, shape] : shapes_of(model)) entries.push_back({name, shape});
+  return entries;
 }
 
 std::vector<std::string> frozen_names(const std::string& patterns, const nn::Network& network,

@@ -61,9 +61,14 @@ std::string optimizer_line(const Job& job) {
 
 std::string team_line(const StartInfo& info) {
   const Job& job = info.job;
-  const std::string split = job.strategy.splits_columns()
-                                ? fmt::format(" --split {}", to_string(job.strategy.split))
-                                : "";
+  const strategy::Split& way = job.strategy.split;
+  std::string split =
+      way == strategy::Split::none() ? "" : fmt::format(" --split {}", to_string(way));
+  if (way.cuts()) {
+    split += fmt::format(" --pipeline {} ({} part{} of {} micro-batch{}: {})",
+                         to_string(job.strategy.pipeline), way.parts, plural(way.parts),
+                         job.accumulate, job.accumulate == 1 ? "" : "es", job.parts_text);
+  }
   return fmt::format("{} worker{}: --exchange {} --sync {} --wire {} --update {}{}, {} bucket{}",
                      job.workers, plural(job.workers), to_string(job.strategy.exchange),
                      to_string(job.strategy.sync), to_string(job.strategy.wire),
@@ -78,7 +83,8 @@ std::vector<std::string> start_lines(const StartInfo& info, Emphasis strong) {
   const Job& job = info.job;
   if (info.team > 1) {
     std::vector<std::string> lines = {team_line(info)};
-    for (const std::string& note : info.notes) lines.push_back(fmt::format("{}: {}", strong("note"), note));
+    for (const std::string& note : info.notes)
+      lines.push_back(fmt::format("{}: {}", strong("note"), note));
     return lines;
   }
   std::vector<std::string> lines = {network_line(info, strong), data_line(info),

@@ -52,7 +52,7 @@ std::string layout_identity(const graph::Parameters& parameters) {
 
 }  // namespace
 
-json fingerprint(const Job& job, const CompiledNetwork& network) {
+json fingerprint(const Job& job, int worker, const CompiledNetwork& network) {
   json text;
   text["program"] = program_identity();
   const job::JobRequest request = to_request(job);
@@ -61,22 +61,25 @@ json fingerprint(const Job& job, const CompiledNetwork& network) {
   }
   text["training data"] = data_identity(*job.data.train);
   text["test data"] = data_identity(*job.data.test);
-  text["network and layout"] = layout_identity(network.parameters());
+  const std::string part =
+      job.strategy.split.parts > 1 ? fmt::format(" of part {}", job.part_of(worker) + 1) : "";
+  text["network and layout" + part] = layout_identity(network.parameters());
   return text;
 }
 
 std::string differences(const std::vector<std::string>& names,
                         const std::vector<std::string>& fingerprints) {
-  const json first = json::parse(fingerprints[0]);
   std::string found;
-  for (size_t worker = 1; worker < fingerprints.size(); ++worker) {
+  // Of each key the first worker that has it counts: parts of a network have their own.
+  std::map<std::string, std::pair<size_t, json>> expected;
+  for (size_t worker = 0; worker < fingerprints.size(); ++worker) {
     if (fingerprints[worker].empty()) continue;  // lost
-    const json other = json::parse(fingerprints[worker]);
-    for (const auto& [key, value] : first.items()) {
-      if (other.contains(key) && other[key] == value) continue;
-      found +=
-          fmt::format("\n  {} has another {}: expected {} as {}, found {}", names[worker], key,
-                      value.dump(), names[0], other.contains(key) ? other[key].dump() : "none");
+    const json own = json::parse(fingerprints[worker]);
+    for (const auto& [key, value] : own.items()) {
+      const auto& [first, of_first] = expected.try_emplace(key, worker, value).first->second;
+      if (of_first == value) continue;
+      found += fmt::format("\n  {} has another {}: expected {} as {}, found {}", names[worker], key,
+                           of_first.dump(), names[first], value.dump());
     }
   }
   return found.empty() ? "" : "the workers are not about to do the same:" + found;

@@ -11,8 +11,9 @@ namespace syrtos::train {
 
 using job::Job;
 
-/// What must be the same on all workers: program, job, network, layout and data, key -> value.
-nlohmann::json fingerprint(const Job& job, const CompiledNetwork& network);
+/// What must be the same on all workers: program, job, network, layout (of a network in parts on
+/// those that have the same one) and data, key -> value.
+nlohmann::json fingerprint(const Job& job, int worker, const CompiledNetwork& network);
 
 /// What the workers' fingerprints (as texts) have other than the first one's, in words; empty when
 /// all agree.

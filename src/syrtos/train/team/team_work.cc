@@ -45,13 +45,16 @@ strategy::Layout layout_of(const CompiledNetwork& network, const strategy::Optio
   return layout;
 }
 
-NetworkReplica make_replica(const Job& job, const strategy::Options& options, Learner& learner) {
-  const auto workers = job.workers;
+NetworkReplica make_replica(const Job& job, int worker, const strategy::Options& options,
+                            Learner& learner) {
+  const int part = job.part_of(worker);
+  const strategy::Station station{part, job.strategy.split.parts,
+                                  job.ahead[static_cast<size_t>(part)]};
   return {learner.network(),
           learner.optimizer(),
-          layout_of(learner.network(), options, workers),
+          layout_of(learner.network(), options, job.replicas()),
           learner.kept(),
-          {job.accumulate, learner.accumulated()}};
+          {job.accumulate, learner.accumulated(), job.strategy.pipeline, station}};
 }
 
 }  // namespace
@@ -74,7 +77,8 @@ TeamWork::TeamWork(World& world, const Job& job, const strategy::Options& option
       team_(team_of(job)),
       options_(options),
       meetings_(meetings),
-      replica_(make_replica(job, options, learner)),
+      replica_(make_replica(job, world.rank(), options, learner)),
+      part_tensors_(world, team_, learner.tensors()),
       strategy_(strategy::make_strategy(world, team_, options_, job.optimizer, replica_)),
       clock_(world),
       clocks_(world, clock_, options_.tolerates_losses()),

@@ -11,6 +11,7 @@
 #include "syrtos/strategy/strategy.h"
 #include "syrtos/train/network/learner.h"
 #include "syrtos/train/network/replica.h"
+#include "syrtos/train/team/part_tensors.h"
 
 namespace syrtos::train {
 
@@ -49,6 +50,7 @@ class TeamWork {
   bool shares_weights() const { return options_.exchange.shares_memory(); }
 
   NetworkReplica& replica() { return replica_; }
+  PartTensors& part_tensors() { return part_tensors_; }
   strategy::Strategy& strategy() { return *strategy_; }
   strategy::StepSums& sums() { return sums_; }
   Meter& meter() { return strategy_->meter(); }
@@ -65,6 +67,7 @@ class TeamWork {
   const strategy::Options options_;
   const strategy::Meetings& meetings_;
   NetworkReplica replica_;
+  PartTensors part_tensors_;
   const std::unique_ptr<strategy::Strategy> strategy_;
   const WorldClock clock_;
   Clocks clocks_;

@@ -45,7 +45,8 @@ WorkerMeetings::WorkerMeetings(world::World& world, const strategy::Team& team,
       meetings_(meetings),
       sums_(sums),
       meter_(meter),
-      test_shard_{world.rank(), team.workers} {}
+      group_(collective::Group::of(world, team.part_ranks(team.part_of(world.rank())))),
+      test_shard_{team.replica_of(world.rank()), team.replicas()} {}
 
 Task<> WorkerMeetings::meet(bool wants_to_stop) {
   if (alone()) co_return;
@@ -61,6 +62,7 @@ Task<> WorkerMeetings::meet(bool wants_to_stop) {
   const std::string answer = co_await meetings_.meet(wants_to_stop ? "stop" : "go on", decide);
   const json decided = json::parse(answer);
   if (decided.at("stop").get<bool>()) sums_.agree_to_stop();
+  if (group_.size() < workers_) co_return;  // parts of a network cannot do without each other
   test_shard_ = {decided.at("places").at(static_cast<size_t>(world_.rank())).get<int64_t>(),
                  decided.at("present").get<int64_t>()};
 }
@@ -102,13 +104,27 @@ Task<Sums> WorkerMeetings::hand_over(Sums mine) {
 }
 
 Task<> WorkerMeetings::average(strategy::Floats states) {
-  if (alone() || states.count == 0) co_return;
+  if (group_.size() == 1 || states.count == 0) co_return;
+  if (group_.size() < workers_) {
+    co_await average_in_group(states);
+    co_return;
+  }
   std::string mine(states.count * sizeof(float), ' ');
   std::memcpy(mine.data(), states.data, mine.size());
   const Meter::Doing waits(meter_, Part::network);
   const std::string mean = co_await meetings_.meet(mine, mean_of_floats);
   if (mean.size() != mine.size()) fail_run("rank 0 has other running statistics");
   std::memcpy(states.data, mean.data(), mean.size());
+}
+
+/// Each part of a network has statistics of its own.
+Task<> WorkerMeetings::average_in_group(strategy::Floats states) {
+  const Meter::Doing waits(meter_, Part::network);
+  collective::ReduceOptions options;
+  options.tag = {world::Purpose::reduce, 1, averaged_++};
+  co_await collective::all_reduce(world_, group_, states, options);
+  const auto replicas = static_cast<float>(group_.size());
+  for (size_t i = 0; i < states.count; ++i) states.data[i] /= replicas;
 }
 
 Task<std::vector<std::string>> WorkerMeetings::gather(std::string mine) {

@@ -39,12 +39,15 @@ class WorkerMeetings {
 
  private:
   bool alone() const { return workers_ == 1; }
+  world::Task<> average_in_group(strategy::Floats states);
 
   world::World& world_;
   const int workers_;
   strategy::Meetings& meetings_;
   strategy::StepSums& sums_;
   strategy::Meter& meter_;
+  const collective::Group group_;  // who has the same part of the network
+  uint32_t averaged_ = 0;          // times
   data::Shard test_shard_;
 };
 
