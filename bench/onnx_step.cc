@@ -52,7 +52,12 @@ void run(const std::string& file, const std::string& batch, const std::string& t
   options.width = images.shape()[3];
   train::CompiledNetwork compiled(network, options, train::CompiledNetwork::Use::both);
   compiled.initialize(1);
-  fmt::print("{}\n", train::take_weights(file, {}, compiled.parameters()));
+  train::StartingWeights weights(file, {}, train::entries_of(compiled.model()));
+  train::RunTensors tensors(compiled.parameters(), {});
+  for (size_t i = 0; i < tensors.of_network(); ++i) {
+    if (const auto found = weights.find(tensors.all()[i])) tensors.set(i, *found);
+  }
+  fmt::print("{}\n", weights.about());
 
   graph::Program& evaluation = compiled.evaluation().program();
   evaluation.set_input("images", images);
