@@ -175,12 +175,18 @@ class Troubled : public RandomDataset {
   Troubled() : RandomDataset(100, kShape, 10, 1) {}
   Sample read(int64_t index, Scratch& scratch) const override {
     if (index == bad) fail_run("sample {} is damaged", index);
-    if (index == slow && std::this_thread::get_id() != consumer && !let_go) {
-      held = true;
-      held.notify_all();
-      let_go.wait(false);
-    }
+    hold_up(index);
     return RandomDataset::read(index, scratch);
+  }
+  int32_t label(int64_t index) const override {
+    hold_up(index);
+    return RandomDataset::label(index);
+  }
+  void hold_up(int64_t index) const {
+    if (index != slow || std::this_thread::get_id() == consumer || let_go) return;
+    held = true;
+    held.notify_all();
+    let_go.wait(false);
   }
   int64_t bad = -1;
   int64_t slow = -1;
@@ -247,6 +253,30 @@ TEST_F(LoaderTest, DoesNotWaitForAThreadThatGetsNoCore) {
   EXPECT_EQ(all.images, expected.images);  // of more batches than there are slots
   data.let_go = true;
   data.let_go.notify_all();
+}
+
+/// Whoever wants labels alone has no memory for images, also where a batch is rescued from a
+/// thread.
+TEST_F(LoaderTest, DeliversLabelsAlone) {
+  const ThreadScope one(1);
+  Troubled data;
+  data.slow = 75;
+  data.consumer = std::this_thread::get_id();
+  const LoaderOptions options{
+      .batch = 50, .training = false, .prefetch = 3, .threads = 1, .images = false};
+  std::vector<int32_t> labels;
+  Loader loader(data, transform_, options);
+  for (int step = 0; step < 4; ++step) {
+    if (step == 1) data.held.wait(false);  // within the second batch, for good
+    const Batch batch = loader.next();
+    labels.insert(labels.end(), batch.labels.begin(), batch.labels.end());
+  }
+  data.let_go = true;
+  data.let_go.notify_all();
+  ASSERT_EQ(labels.size(), 200U);
+  for (int64_t n = 0; n < 200; ++n) {
+    EXPECT_EQ(labels[static_cast<size_t>(n)], data_.label(n % 100)) << n;
+  }
 }
 
 }  // namespace

@@ -276,9 +276,11 @@ Loader::Slot& Loader::rescue(Slot& slot) {
     }
     const int64_t begin = chunk * grain_;
     const int64_t count = std::min(grain_, slot.slice.count - begin);
-    const auto sample = static_cast<int64_t>(transform_.bytes());
-    std::memcpy(other->images.bytes() + begin * sample, slot.images.bytes() + begin * sample,
-                static_cast<size_t>(count * sample));
+    if (options_.images) {
+      const auto sample = static_cast<int64_t>(transform_.bytes());
+      std::memcpy(other->images.bytes() + begin * sample, slot.images.bytes() + begin * sample,
+                  static_cast<size_t>(count * sample));
+    }
     std::copy_n(slot.labels.begin() + begin, count, other->labels.begin() + begin);
     return {};
   });
