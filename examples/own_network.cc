@@ -22,7 +22,9 @@ class Stripes : public data::Dataset {
              .width = 12,
              .classes = {"upright", "lying"}};
   }
-  int32_t label(int64_t index) const override { return static_cast<int32_t>(index % 2); }
+  data::Target target(int64_t index) const override {
+    return {.label = static_cast<int32_t>(index % 2)};
+  }
   data::Sample read(int64_t index, data::Scratch& scratch) const override {
     scratch.values.resize(144);
     for (int64_t i = 0; i < 144; ++i) {
@@ -50,7 +52,7 @@ int main(int argc, char** argv) try {
   const api::Trained trained = api::train(request);
   const api::Explained why = api::explain(trained.run);
   std::printf("test accuracy %.3f after %lld steps; %s\n",
-              trained.outcome.epochs.back().test_accuracy,
+              trained.outcome.epochs.back().test_value("accuracy"),
               static_cast<long long>(trained.outcome.position.step), why.explanation.path.c_str());
 } catch (const std::exception& error) {
   std::fprintf(stderr, "error: %s\n", error.what());

@@ -92,6 +92,9 @@ function progress() {
       (data.running && connected && p.left_seconds ? ", about " + time(p.left_seconds) + " left" : ""))),
     make("progress", {max: p.steps, value: p.step, "aria-label": "steps done"}));
 }
+/** How a score is written: shares in percent, errors as numbers. */
+const scoreText = (metric) => (v, step) => v === null || v === undefined ? "-"
+  : metric.share ? (step ? decimals(100 * v, 1, 100 * step) + " %" : percent(v)) : String(Number(v.toPrecision(4)));
 function facts() {
   const list = [];
   const add = (name, value, id, more) => list.push(make("div", {class: "fact"},
@@ -111,7 +114,10 @@ function facts() {
   const loss = data.progress && data.running && data.progress.loss ? data.progress.loss
     : last ? last.train_loss : null;
   if (loss !== null && !data.replayed) add("training loss", loss.toPrecision(4), "loss");
-  if (last && last.test_accuracy !== undefined && !data.replayed) add("test accuracy", percent(last.test_accuracy), "accuracy");
+  for (const metric of data.replayed || !last ? [] : data.metrics) {
+    const value = last["test_" + metric.name];
+    if (value !== undefined) add(`${data.set} ${metric.title}`, scoreText(metric)(value), metric.name);
+  }
   if (last && last.lr > 0 && !data.replayed) add("learning rate", String(Number(last.lr.toPrecision(3))), "lr");
   return list.length ? make("div", {class: "facts"}, list) : null;
 }
@@ -279,14 +285,15 @@ function overSteps(during, training, test) {
     if (value === undefined || value === null) return;
     rows.set(step, {...rows.get(step), [key]: value});
   };
-  if (points) points.xs.forEach((step, i) => put(step, "training", points[during][i]));
+  const noted = points && points[during] ? points : null;
+  if (noted) noted.xs.forEach((step, i) => put(step, "training", noted[during][i]));
   for (const epoch of data.epochs) {
-    if (!points) put(epoch.step, "training", epoch[training]);
+    if (!noted) put(epoch.step, "training", epoch[training]);
     if (test) put(epoch.step, "test", epoch[test]);
   }
   const xs = [...rows.keys()].sort((a, b) => a - b);
   const of = (key) => xs.map((x) => rows.get(x)[key] ?? null);
-  const series = [{name: "training", values: of("training")}, {name: "test", values: of("test"), sparse: true}];
+  const series = [{name: "training", values: of("training")}, {name: data.set || "test", values: of("test"), sparse: true}];
   return {xs, series: series.filter((s) => s.values.some((v) => v !== null))};
 }
 function curves() {
@@ -296,8 +303,11 @@ function curves() {
   };
   if (!data.replayed) {
     add("loss", "loss", overSteps("loss", "train_loss", "test_loss"));
-    add("accuracy", "accuracy", overSteps("accuracy", "train_accuracy", "test_accuracy"),
-      {format: (v, step) => v === null || v === undefined ? "-" : decimals(100 * v, 1, 100 * step) + " %"});
+    for (const metric of data.metrics) {
+      const during = data.points && data.points.metric === metric.name ? "score" : "";
+      add(metric.name, metric.title, overSteps(during, "train_" + metric.name, "test_" + metric.name),
+        {format: scoreText(metric)});
+    }
   }
   if (!data.replayed && data.epochs.some((epoch) => epoch.lr !== data.epochs[0].lr)) {
     add("lr", "learning rate", {xs: data.epochs.map((epoch) => epoch.step),
@@ -342,6 +352,19 @@ function histogram(title, pairs, note) {
   return card(title, make("div", {class: "bars"}, pairs.map(([name, value, text, part]) => barRow(name,
     make("div", {class: "bar"}, make("span", {class: part || "backward", style: `width:${100 * value / most}%`})),
     text))), note ? make("p", {class: "quiet small"}, note) : null);
+}
+/** What test samples came to, class by class, label by label or value by value. */
+function scores() {
+  const s = data.scores;
+  if (!s) return null;
+  const picture = s.picture ? make("img", {class: "picture", alt: "the same as a picture",
+    src: "data:image/svg+xml;charset=utf-8," + encodeURIComponent(s.picture)}) : null;
+  const table = make("div", {class: "scroll"}, make("table", {id: "scores"},
+    make("thead", {}, make("tr", {}, s.columns.map((name) => make("th", {}, name)))),
+    make("tbody", {}, s.rows.map((row) => make("tr", {}, row.map((cell) => make("td", {}, cell)))))));
+  return card("Predictions", make("p", {class: "quiet small"},
+    `${count(s.samples)} ${s.set} samples after epoch ${s.epoch}, the best so far.`),
+  make("div", {class: "two"}, table, picture));
 }
 function staleness() {
   const list = data.staleness || [];
@@ -418,7 +441,7 @@ function draw() {
   const open = document.getElementById("settings") && document.getElementById("settings").open;
   const parts = data.trials ? searchParts() : data.comparison ? comparisonParts() : data.list ? listParts() : [head(), banner(), progress(), facts(),
     data.live ? curves() : null, account(), division(), side(causes(), advice()), timeline(),
-    side(buckets(), plan(), staleness()), operators(), data.live ? null : curves(), hosts(), settings(), log(), notes()];
+    side(buckets(), plan(), staleness()), operators(), data.live ? null : curves(), scores(), hosts(), settings(), log(), notes()];
   document.getElementById("page").replaceChildren(...parts.filter((p) => p !== null));
   document.title = data.name + " - syrtos";
   if (open) document.getElementById("settings").open = true;

@@ -27,10 +27,10 @@ function together(id, title, during, training, options) {
 }
 function comparisonParts() {
   const c = data.comparison;
-  const share = (v) => v === null || v === undefined ? "-" : (100 * v).toFixed(1) + " %";
   const longest = Math.max(...data.runs.map((run) => sum(run.cluster.step)));
   const curvesOfAll = [together("all-loss", "training loss", "loss", "train_loss"),
-    together("all-accuracy", "test accuracy", null, "test_accuracy", {format: share, size: 60}),
+    ...data.runs[0].metrics.map((metric) => together("all-" + metric.name, "test " + metric.title, null,
+      "test_" + metric.name, {format: scoreText(metric), size: 60})),
     together("all-speed", "images per second", "images_per_s", "images_per_s", {from: 0})].filter((one) => one !== null);
   return [make("header", {}, make("div", {class: "head"}, make("h1", {}, "Runs side by side"))),
     card(null, make("div", {class: "bars", id: "runs"}, data.runs.map((run) => barRow(run.label + ": " + run.name,
@@ -62,13 +62,12 @@ function listParts() {
     });
     return box;
   };
-  const share = (v) => v === undefined || v === null ? "-" : percent(v);
   return [make("header", {}, make("div", {class: "head"}, make("h1", {}, data.name), make("span", {class: "chip"}, `${data.list.length} runs`))),
     card(null, make("div", {class: "scroll"}, make("table", {id: "runs"}, make("thead", {}, make("tr", {},
-      ["", "run", "", "state", "steps", "loss", "test accuracy", "images/s"].map((name) => make("th", {}, name)))),
+      ["", "run", "", "state", "steps", "loss", "tests", "images/s"].map((name) => make("th", {}, name)))),
     make("tbody", {}, data.list.map((run) => make("tr", {}, make("td", {}, tick(run)),
       make("td", {class: "left"}, make("a", {href: "run/" + encodeURIComponent(run.name) + "/" + query}, run.name)),
       make("td", {class: "left"}, run.title), make("td", {}, run.state), make("td", {}, run.steps ? `${count(run.step)} of ${count(run.steps)}` : "-"),
-      make("td", {}, run.loss ? run.loss.toPrecision(4) : "-"), make("td", {}, share(run.test_accuracy)),
+      make("td", {}, run.loss ? run.loss.toPrecision(4) : "-"), make("td", {}, run.score || "-"),
       make("td", {}, run.images_per_s ? count(run.images_per_s) : "-")))))), make("p", {}, compare))];
 }

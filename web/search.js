@@ -1,6 +1,6 @@
 // A search: its trials, what counts, and the best. In one script with page.js.
 
-const isShare = () => data.metric === "accuracy";
+const isShare = () => data.is_share;
 const valueText = (v, step) => v === null || v === undefined ? "-"
   : isShare() ? decimals(100 * v, 2, step ? 100 * step : 0) + " %" : String(Number(v.toPrecision(4)));
 const better = (a, b) => data.higher_is_better ? a > b : a < b;

@@ -2,7 +2,6 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/data/sets/array_data.h"
-#include "syrtos/data/sets/split.h"
 
 namespace syrtos::python {
 
@@ -24,11 +23,35 @@ DType type_of(const AnyArray& array) {
   fail_request("data: expected uint8 or float32");
 }
 
+data::Numbers numbers_of(const std::string& name, const Values& values,
+                         const std::vector<int64_t>& shape) {
+  return {.values = {values.data(), values.size()},
+          .each = static_cast<int64_t>(values.shape(1)),
+          .shape = shape,
+          .name = name,
+          .at = [name](int64_t sample) { return fmt::format("{}: of sample {}", name, sample); }};
+}
+
+data::TargetKind kind_of(const std::string& word) {
+  return word == "classes"  ? data::TargetKind::classes
+         : word == "values" ? data::TargetKind::values
+                            : data::TargetKind::found_out;
+}
+
 }  // namespace
 
-Data array_data(const std::string& name, const AnyArray& values, const Labels& labels,
-                int64_t classes) {
-  SYRTOS_CHECK(values.ndim() == 4 && values.shape(0) == labels.shape(0));
+Meaning::Meaning(const std::string& name, const Values& values, const std::vector<int64_t>& shape,
+                 const std::string& kind)
+    : shape_(shape), targets_(numbers_of(name, values, shape), kind_of(kind)) {
+  targets_.describe(info_);
+}
+
+data::Targets Meaning::read(const std::string& name, const Values& values) const {
+  return targets_.read(numbers_of(name, values, shape_));
+}
+
+Data array_data(const std::string& name, const AnyArray& values,
+                const std::optional<Values>& targets, const Meaning* meaning) {
   data::ArrayView view{
       .owner = owner_of(values),
       .values = static_cast<const std::byte*>(values.data()),
@@ -39,27 +62,18 @@ Data array_data(const std::string& name, const AnyArray& values, const Labels& l
   const auto value = static_cast<int64_t>(size_of(view.dtype));
   view.step = values.stride(0) * value;
   for (size_t axis = 0; axis < 3; ++axis) view.strides[axis] = values.stride(axis + 1) * value;
-  return {std::make_shared<data::ArrayData>(
-      name, std::move(view), std::vector<int32_t>(labels.data(), labels.data() + labels.shape(0)),
-      data::numbered_classes(classes))};
+  if (!targets) {
+    std::vector<int32_t> none(values.shape(0));
+    return {std::make_shared<data::ArrayData>(name, std::move(view), std::move(none),
+                                              data::DatasetInfo())};
+  }
+  SYRTOS_CHECK(values.ndim() == 4 && values.shape(0) == targets->shape(0));
+  return {std::make_shared<data::ArrayData>(name, std::move(view), meaning->read("y", *targets),
+                                            meaning->info())};
 }
 
 job::JobData job_data(const Data& train, const Data* test) {
-  if (test != nullptr) return {train.set, test->set};
-  data::Splits splits = data::split_every_tenth(train.set);
-  return {std::move(splits.train), std::move(splits.test)};
-}
-
-std::pair<Data, Data> every_tenth(const Data& whole) {
-  std::vector<int64_t> kept;
-  std::vector<int64_t> tenths;
-  for (int64_t i = 0; i < whole.set->size(); ++i) (i % 10 == 9 ? tenths : kept).push_back(i);
-  if (tenths.empty()) {
-    fail_request("{}: expected at least 10 samples, one in ten to test with, found {}",
-                 whole.set->info().name, whole.set->size());
-  }
-  return {Data{std::make_shared<data::Subset>(whole.set, std::move(kept))},
-          Data{std::make_shared<data::Subset>(whole.set, std::move(tenths))}};
+  return {train.set, test != nullptr ? test->set : nullptr};
 }
 
 nb::ndarray<nb::numpy, float> to_array(std::vector<float> values, std::vector<size_t> shape) {

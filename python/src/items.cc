@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 
@@ -15,6 +16,8 @@ namespace nb = nanobind;
 
 namespace {
 
+using OneTarget = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
 class ItemData : public data::Dataset {
  public:
   ItemData(data::DatasetInfo info, const nb::object& read)
@@ -23,39 +26,58 @@ class ItemData : public data::Dataset {
                 const nb::gil_scoped_acquire locked;
                 delete kept;
               }),
-        labels_(static_cast<size_t>(info.size)) {
+        each_(static_cast<size_t>(std::max<int64_t>(1, info.targets.values))),
+        targets_(static_cast<size_t>(info.size) * each_),
+        is_known_(static_cast<size_t>(info.size)) {
     info_ = std::move(info);
-    for (std::atomic<int32_t>& label : labels_) label.store(-1, std::memory_order_relaxed);
   }
 
-  int32_t label(int64_t index) const override {
-    const int32_t known = labels_[static_cast<size_t>(index)].load(std::memory_order_relaxed);
-    if (known >= 0) return known;
-    data::Scratch scratch;
-    return read(index, scratch).label;
+  data::Target target(int64_t index) const override {
+    const auto at = static_cast<size_t>(index);
+    if (!is_known_[at].load(std::memory_order_acquire)) {
+      data::Scratch scratch;
+      return read(index, scratch).target;
+    }
+    return known(at);
   }
 
   data::Sample read(int64_t index, data::Scratch& scratch) const override {
     const nb::gil_scoped_acquire locked;
     try {
       const nb::object item = (*read_)(index);
-      const auto values = nb::cast<AnyArray>(item[0]);
-      const auto label = nb::cast<int32_t>(item[1]);
-      labels_[static_cast<size_t>(index)].store(label, std::memory_order_relaxed);
-      return copied(values, label, scratch);
+      keep(static_cast<size_t>(index), item[1]);
+      return copied(nb::cast<AnyArray>(item[0]), index, scratch);
     } catch (nb::python_error& error) {
       fail_run("{}: reading sample {} raised {}", info_.name, index, said(error));
     }
   }
 
  private:
+  data::Target known(size_t at) const {
+    const std::span<const float> values = std::span(targets_).subspan(at * each_, each_);
+    if (info_.targets.values > 0) return {.values = values};
+    return {.label = static_cast<int32_t>(values[0])};
+  }
+
+  /// With the interpreter's lock, and once: whoever reads a sample again finds the same.
+  void keep(size_t at, const nb::object& target) const {
+    if (is_known_[at].load(std::memory_order_relaxed)) return;
+    if (info_.targets.values > 0) {
+      const auto values = nb::cast<OneTarget>(target);
+      std::copy_n(values.data(), each_, targets_.begin() + static_cast<std::ptrdiff_t>(at * each_));
+    } else {
+      targets_[at] = static_cast<float>(nb::cast<int32_t>(target));
+    }
+    is_known_[at].store(true, std::memory_order_release);
+  }
+
   /// Without the trace, which is about our own functions.
   static std::string said(nb::python_error& error) {
     const std::string type = nb::cast<std::string>(error.type().attr("__name__"));
     return type + ": " + nb::cast<std::string>(nb::str(error.value()));
   }
 
-  data::Sample copied(const AnyArray& values, int32_t label, data::Scratch& scratch) const {
+  data::Sample copied(const AnyArray& values, int64_t index, data::Scratch& scratch) const {
     const auto value = static_cast<int64_t>(size_of(info_.dtype));
     const data::ArrayView view{
         .owner = nullptr,
@@ -71,25 +93,33 @@ class ItemData : public data::Dataset {
             .channels = info_.channels,
             .height = info_.height,
             .width = info_.width,
-            .label = label};
+            .target = known(static_cast<size_t>(index))};
   }
 
   std::shared_ptr<nb::object> read_;
-  mutable std::vector<std::atomic<int32_t>> labels_;  ///< Below 0: not read yet.
+  size_t each_;                         // numbers of a target
+  mutable std::vector<float> targets_;  // of the samples that are known
+  mutable std::vector<std::atomic<bool>> is_known_;
 };
 
 }  // namespace
 
 Data item_data(const std::string& name, int64_t size, const std::vector<int64_t>& sample,
-               bool is_bytes, int64_t classes, const nb::object& read) {
-  return {std::make_shared<ItemData>(data::DatasetInfo{.name = name,
-                                                       .size = size,
-                                                       .dtype = is_bytes ? DType::u8 : DType::f32,
-                                                       .channels = sample.at(0),
-                                                       .height = sample.at(1),
-                                                       .width = sample.at(2),
-                                                       .classes = data::numbered_classes(classes)},
-                                     read)};
+               bool is_bytes, int64_t classes, const std::vector<int64_t>& shape,
+               const nb::object& read) {
+  data::DatasetInfo info{.name = name,
+                         .size = size,
+                         .dtype = is_bytes ? DType::u8 : DType::f32,
+                         .channels = sample.at(0),
+                         .height = sample.at(1),
+                         .width = sample.at(2),
+                         .classes = data::numbered_classes(classes),
+                         .asks_samples = true};
+  if (classes == 0) {
+    info.targets = {.values = 1, .shape = shape};
+    for (const int64_t extent : shape) info.targets.values *= extent;
+  }
+  return {std::make_shared<ItemData>(std::move(info), read)};
 }
 
 }  // namespace syrtos::python

@@ -2,6 +2,7 @@
 // values; names, defaults and documentation are in python/syrtos.
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -12,6 +13,7 @@
 #include "step.h"
 #include "syrtos/base/error.h"
 #include "syrtos/job/networks.h"
+#include "syrtos/job/resolve.h"
 #include "syrtos/nn/described.h"
 #include "training.h"
 
@@ -53,16 +55,21 @@ void add_networks(nb::module_& m) {
 void add_training(nb::module_& m) {
   nb::class_<Data>(m, "Data").def_prop_ro("size",
                                           [](const Data& data) { return data.set->size(); });
-  m.def("array_data", &array_data, "name"_a, "values"_a, "labels"_a, "classes"_a);
+  nb::class_<Meaning>(m, "Meaning")
+      .def(nb::init<const std::string&, const Values&, const std::vector<int64_t>&,
+                    const std::string&>(),
+           "name"_a, "values"_a, "shape"_a, "kind"_a)
+      .def_prop_ro("classes", &Meaning::classes);
+  m.def("array_data", &array_data, "name"_a, "values"_a, "targets"_a.none(), "meaning"_a.none());
   m.def("item_data", &item_data, "name"_a, "size"_a, "sample"_a, "is_bytes"_a, "classes"_a,
-        "read"_a);
-  m.def("every_tenth", &every_tenth, "whole"_a);
+        "shape"_a, "read"_a);
   m.def(
       "test_data",
-      [](const Data& train_data, const Data* test) {
-        return Data{job_data(train_data, test).test};
+      [](const Data& train_data, const Data* test, double validation, uint64_t seed) {
+        const data::OpenOptions options{.validation = validation, .seed = seed};
+        return Data{job::divide(job_data(train_data, test), options).test};
       },
-      "train"_a, "test"_a.none());
+      "train"_a, "test"_a.none(), "validation"_a, "seed"_a);
   m.def(
       "train",
       [](const std::string& job_file, const std::string& resume, const Keywords& keywords,
@@ -150,12 +157,13 @@ void add_step(nb::module_& m) {
   nb::class_<PyStep>(m, "Step")
       .def(nb::init<const nn::Network&, const std::vector<int64_t>&, const Keywords&>(),
            "network"_a, "input"_a, "keywords"_a)
-      .def("run", &PyStep::run, "images"_a, "labels"_a, "update"_a)
+      .def("run", &PyStep::run, "images"_a, "targets"_a, "update"_a)
       .def("update", &PyStep::update)
       .def_prop_rw("learning_rate", &PyStep::learning_rate, &PyStep::set_learning_rate)
       .def_prop_ro("steps", &PyStep::steps)
       .def_prop_ro("input", &PyStep::input)
       .def_prop_ro("classes", &PyStep::classes)
+      .def_prop_ro("has_classes", &PyStep::has_classes)
       .def_prop_ro("precision", &PyStep::precision)
       .def("names", &PyStep::names)
       .def("state_names", &PyStep::state_names)

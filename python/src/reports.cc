@@ -12,6 +12,7 @@
 #include "syrtos/report/html_page.h"
 #include "syrtos/report/plan_report.h"
 #include "syrtos/report/run_reader.h"
+#include "syrtos/report/test_report.h"
 #include "syrtos/run/metrics.h"
 
 namespace syrtos::python {
@@ -281,15 +282,32 @@ std::string PyPredictor::evaluate(const Data* data) {
   Aside aside;
   train::Evaluation result;
   aside.run([&] {
-    result = data != nullptr ? predictor_->evaluate(*data->set, aside.should_stop())
-                             : predictor_->evaluate_test(aside.should_stop());
+    result = data != nullptr ? predictor_->evaluate(*data->set, aside.should_stop(), true)
+                             : predictor_->evaluate_test(aside.should_stop(), true);
   });
+  json scores = json::object();
+  for (const run::Score& score : result.scores) {
+    scores[std::string(score.metric->name)] = score.value;
+  }
   return dumped(json{{"loss", result.loss},
-                     {"accuracy", result.accuracy},
-                     {"top5", result.top5},
+                     {"scores", scores},
                      {"samples", result.samples},
-                     {"seconds", result.seconds}});
+                     {"seconds", result.seconds},
+                     {"report", report::report_json(result.details)},
+                     {"text", report::report_text(result.details)},
+                     {"svg", report::report_svg(result.details)}});
 }
+
+namespace {
+
+/// Of one sample's predictions: one for each class, or the shape of its values.
+std::vector<int64_t> answer_shape(const train::NetworkDescription& about) {
+  const bool single = about.targets.values == 1 || !about.targets.shape.empty();
+  if (about.options.task.has_classes() || !single) return {about.options.classes};
+  return about.targets.shape;
+}
+
+}  // namespace
 
 std::string PyPredictor::about() const {
   const train::NetworkDescription& about = predictor_->description();
@@ -297,6 +315,11 @@ std::string PyPredictor::about() const {
                      {"input", {about.options.channels, about.options.height, about.options.width}},
                      {"classes", about.options.classes},
                      {"class_names", about.class_names},
+                     {"loss", nn::loss_text(about.options.task)},
+                     {"has_classes", about.options.task.has_classes()},
+                     {"answer_shape", answer_shape(about)},
+                     {"validation", about.open.validation},
+                     {"seed", about.seed},
                      {"data", about.data},
                      {"checkpoint", predictor_->checkpoint().string()},
                      {"precision", to_string(predictor_->precision().dtype)}});

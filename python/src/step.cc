@@ -20,6 +20,7 @@ job::Job resolved(const nn::Network& network, const std::vector<int64_t>& input,
                   const Keywords& keywords) {
   job::JobRequest request = job_request("", "", keywords);
   request.data = "random";
+  request.target_scale = "none";  // the caller's targets are what is learnt
   request.samples = std::max<int64_t>(request.batch, 1);
   request.input = fmt::format("{}x{}x{}", input[0], input[1], input[2]);
   const api::Surroundings around = surroundings([] { return false; });
@@ -108,12 +109,13 @@ void PyStep::take(const AnyArray& images) {
   }
 }
 
-float PyStep::run(const AnyArray& images, const Labels& labels, bool update_too) {
+float PyStep::run(const AnyArray& images, const AnyArray& targets, bool update_too) {
   const nb::gil_scoped_release released;
   const ThreadScope threads(threads_);
   graph::Program& program = network_->training().program();
   take(images);
-  std::memcpy(program.input("labels").data, labels.data(), labels.shape(0) * sizeof(int32_t));
+  std::memcpy(program.input(has_classes() ? "labels" : "targets").data, targets.data(),
+              targets.nbytes());
   program.run({.seed = seed_, .step = hyper_.step});
   const float loss = network_->training().loss();
   network_->training().use_own_images();  // the caller's may be gone before the next step

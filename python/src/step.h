@@ -18,12 +18,13 @@ namespace syrtos::python {
 class PyStep {
  public:
   /// Of the keywords those count that a step knows: batch, classes, precision, threads, seed,
-  /// optimizer and its numbers, lr, weight_decay, label_smoothing.
+  /// optimizer and its numbers, lr, weight_decay, loss, class_weights, label_smoothing.
   PyStep(const nn::Network& network, const std::vector<int64_t>& input, const Keywords& keywords);
 
   /// One step on a batch: `images` is [batch, channels, height, width] of f32 with any strides.
   /// Returns the loss. With update = false only gradients are computed.
-  float run(const AnyArray& images, const Labels& labels, bool update);
+  /// `targets`: labels, s32 [batch], or what else the loss compares with, f32 [batch, outputs].
+  float run(const AnyArray& images, const AnyArray& targets, bool update);
   /// Changes the weights by the gradients there are.
   void update();
 
@@ -33,6 +34,7 @@ class PyStep {
   /// As [batch, channels, height, width] and classes: what run() takes.
   std::vector<int64_t> input() const;
   int64_t classes() const { return options_.classes; }
+  bool has_classes() const { return options_.task.has_classes(); }
   std::string precision() const { return to_string(options_.dtype); }
 
   std::vector<std::string> names() const;

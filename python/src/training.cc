@@ -66,7 +66,8 @@ class Teller final : public train::TrainObserver {
       const nb::object answer =
           call_.on_step(progress.epoch, progress.epochs, progress.step_in_epoch,
                         progress.steps_per_epoch, progress.step, progress.total_steps,
-                        progress.loss, progress.accuracy, progress.images_per_s, progress.seconds);
+                        progress.loss, std::string(progress.score.metric->name),
+                        progress.score.value, progress.images_per_s, progress.seconds);
       take(answer);
     });
   }

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,7 @@ def as_samples(x: Any, what: str = "x") -> np.ndarray:
 
 
 def as_labels(y: Any, samples: int, classes: int | None, what: str = "y") -> np.ndarray:
+    """Numbers of classes, one for each sample."""
     y = as_array(y, what)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
@@ -91,52 +93,96 @@ def as_labels(y: Any, samples: int, classes: int | None, what: str = "y") -> np.
         raise _core.RequestError(
             f"{what}: expected whole numbers from 0 on, found {y.dtype}: {what}.astype('int32') converts "
             "them; numpy.unique(y, return_inverse=True)[1] makes them of names")
-    low, high = int(y.min()), int(y.max())
+    _check_range(y, classes, what)
+    return np.ascontiguousarray(y, dtype=np.int32)
+
+
+def _check_range(labels: np.ndarray, classes: int | None, what: str) -> None:
+    low, high = int(labels.min()), int(labels.max())
     if low < 0 or (classes is not None and high >= classes):
         wrong = low if low < 0 else high
         expected = "0 on" if classes is None else f"0 to {classes - 1}"
         raise _core.RequestError(f"{what}: expected labels from {expected}, found {wrong} for sample "
-                                 f"{int(np.argmax(y == wrong))}")
-    return np.ascontiguousarray(y, dtype=np.int32)
+                                 f"{int(np.argmax(labels == wrong))}")
+
+
+def as_targets(y: Any, samples: int, what: str = "y") -> np.ndarray:
+    """Numbers of any shape beside each sample, as float32 [samples, numbers of each]."""
+    y = as_array(y, what)
+    if y.ndim < 1 or len(y) != samples:
+        raise _core.RequestError(f"{what}: expected a label or values for each of {samples} samples, found "
+                                 f"{_list(y.shape)}")
+    if y.dtype.kind not in "iufb":
+        hint = ("numpy.unique(y, return_inverse=True)[1] makes numbers of names" if y.dtype.kind in "USO" else
+                "they must be numbers")
+        raise _core.RequestError(f"{what}: expected numbers, found {y.dtype}: {hint}")
+    if y.size == 0:
+        raise _core.RequestError(f"{what}: expected a label or values for each sample, found {_list(y.shape)}")
+    values = np.ascontiguousarray(y, dtype=np.float32).reshape(samples, -1)
+    _check_finite(values, what)
+    return values
+
+
+def kind_of(loss: Any) -> str:
+    """What numbers beside samples are, as a loss has it."""
+    if loss in (None, "auto"):
+        return "auto"
+    return "classes" if str(loss) in ("cross-entropy", "ce") else "values"
 
 
 class Arrays:
-    """Samples and labels, checked."""
+    """Samples, and what is to be found out about them: checked."""
 
-    def __init__(self, x: Any, y: Any, classes: int | None = None, names: tuple[str, str] = ("x", "y")):
+    def __init__(self, x: Any, y: Any, classes: int | None = None, names: tuple[str, str] = ("x", "y"),
+                 kind: str = "auto", like: "Arrays | Items | None" = None):
         original = as_array(x, names[0])
         self.values = as_samples(original, names[0])
-        self.labels = as_labels(y, len(self.values), classes, names[1])
-        self.classes = classes or int(self.labels.max()) + 1
+        targets = as_array(y, names[1])
+        self.targets = as_targets(targets, len(self.values), names[1])
+        if isinstance(like, Items):
+            kind = "values" if like.classes == 0 else "classes"
+        self.meaning = like.meaning if isinstance(like, Arrays) else \
+            _core.Meaning(names[1], self.targets, list(targets.shape[1:]), kind)
+        self.classes = self.meaning.classes  #: 0: they are values
+        if self.classes and classes is not None and self.targets.shape[1] == 1:
+            _check_range(self.targets[:, 0], classes, names[1])
         self.sample = tuple(int(n) for n in original.shape[1:])
         if original.ndim == 3 and self.values.shape[1] == 1 and self.values.shape[2] > 1:
             self.sample = (1, *self.sample)
 
-    def core(self, classes: int | None = None) -> Any:
-        return _core.array_data("arrays", self.values, self.labels, classes or self.classes)
+    def core(self) -> Any:
+        return _core.array_data("arrays", self.values, self.targets, self.meaning)
 
 
 class Items:
     """Samples of a Python object with __len__ and __getitem__, which gives (x, y). They are read while
     steps are computed, by the threads that prepare batches, one at a time."""
 
-    def __init__(self, items: Any, classes: int | None, what: str = "data"):
+    def __init__(self, items: Any, classes: int | None, what: str = "data", kind: str = "auto"):
         self._items = items
         self._what = what
-        self.classes = classes or getattr(items, "classes", None)
-        if not isinstance(self.classes, int):
-            self.classes = len(self.classes) if hasattr(self.classes, "__len__") else None
-        if self.classes is None:
-            raise _core.RequestError(
-                f"{what}: the labels of {type(items).__name__} are not known before they are read: give "
-                "classes=, their number")
         self.size = len(items)
         if self.size == 0:
             raise _core.RequestError(f"{what}: expected samples, found none")
-        x, _ = self._pair(0)
+        x, y = self._pair(0)
         first = self._planes(x, 0)
         self._shape, self._dtype = first.shape, first.dtype
         self.sample = tuple(as_array(x, f"{what}[0]").shape)
+        target = np.asarray(y)
+        self._target = target.shape
+        is_label = target.size == 1 and target.dtype.kind in "iu"
+        self.classes = 0 if kind == "values" or (kind == "auto" and not is_label) else \
+            self._count(classes)  #: 0: they are values
+
+    def _count(self, classes: int | None) -> int:
+        found = classes or getattr(self._items, "classes", None)
+        if not isinstance(found, int):
+            found = len(found) if hasattr(found, "__len__") else None
+        if found is None:
+            raise _core.RequestError(
+                f"{self._what}: the labels of {type(self._items).__name__} are not known before they are "
+                "read: give classes=, their number")
+        return found
 
     def _pair(self, index: int) -> tuple[Any, Any]:
         return as_pair(self._items[index], f"{self._what}[{index}]", "a sample and its label (x, y)")
@@ -145,20 +191,32 @@ class Items:
         what = f"{self._what}[{index}]"
         return as_samples(as_array(x, what)[None], what)[0]
 
-    def _read(self, index: int) -> tuple[np.ndarray, int]:
+    def _read(self, index: int) -> tuple[np.ndarray, Any]:
         x, y = self._pair(index)
         planes = self._planes(x, index)
         if planes.shape != self._shape or planes.dtype != self._dtype:
             raise _core.RequestError(f"expected {self._dtype} of {_list(self._shape)}, as of sample 0, found "
                                      f"{planes.dtype} of {_list(planes.shape)}")
+        return planes, self._values(y) if self.classes == 0 else self._label(y)
+
+    def _label(self, y: Any) -> int:
         label = int(y)
         if label != y or not 0 <= label < self.classes:
             raise _core.RequestError(f"expected a label from 0 to {self.classes - 1}, found {y!r}")
-        return planes, label
+        return label
 
-    def core(self, classes: int | None = None) -> Any:
+    def _values(self, y: Any) -> np.ndarray:
+        values = np.asarray(y, dtype=np.float32)
+        if values.shape != self._target:
+            raise _core.RequestError(f"expected values of {_list(self._target)}, as of sample 0, found "
+                                     f"{_list(values.shape)}")
+        if not np.isfinite(values).all():
+            raise _core.RequestError(f"expected finite values, found {y!r}")
+        return np.ascontiguousarray(values).reshape(-1)
+
+    def core(self) -> Any:
         return _core.item_data(type(self._items).__name__, self.size, list(self._shape),
-                               self._dtype == np.uint8, classes or self.classes, self._read)
+                               self._dtype == np.uint8, self.classes, list(self._target), self._read)
 
 
 def _is_items(data: Any) -> bool:
@@ -168,8 +226,7 @@ def _is_items(data: Any) -> bool:
 
 def unlabelled(x: Any, what: str = "x") -> Any:
     """Samples to predict."""
-    values = as_samples(x, what)
-    return _core.array_data("arrays", values, np.zeros(len(values), np.int32), 1)
+    return _core.array_data("arrays", as_samples(x, what), None, None)
 
 
 def is_named(data: Any) -> bool:
@@ -186,7 +243,11 @@ def as_pair(data: Any, what: str, example: str) -> tuple[Any, Any]:
 class Given:
     """What data= and test= mean: a name, arrays, or an object that reads samples."""
 
-    def __init__(self, data: Any, test: Any, classes: int | None):
+    def __init__(self, data: Any, test: Any, options: Mapping[str, Any]):
+        classes = options.get("classes")
+        self._kind = kind_of(options.get("loss"))
+        self._validation = float(options.get("validation") or 0)
+        self._seed = int(options.get("seed", 1))
         self.name: str | None = None
         self.train: Arrays | Items | None = None
         self.test: Arrays | Items | None = None
@@ -196,20 +257,22 @@ class Given:
                 raise _core.RequestError("test: it is for arrays; data that is named has its own")
             return
         self.train = self._source(data, classes, "data", ("x", "y"))
-        if test is not None:
-            self.test = self._source(test, classes or self.train.classes, "test", ("x of test", "y of test"))
-            if self._planes(self.test) != self._planes(self.train):
-                raise _core.RequestError(
-                    f"test: expected samples as those to train on, {_list(self._planes(self.train))}, "
-                    f"found {_list(self._planes(self.test))}")
+        if test is None:
+            return
+        self.test = self._source(test, classes or self.train.classes or None, "test",
+                                 ("x of test", "y of test"), self.train)
+        if self._planes(self.test) != self._planes(self.train):
+            raise _core.RequestError(
+                f"test: expected samples as those to train on, {_list(self._planes(self.train))}, "
+                f"found {_list(self._planes(self.test))}")
 
-    @staticmethod
-    def _source(data: Any, classes: int | None, what: str, names: tuple[str, str]) -> Any:
+    def _source(self, data: Any, classes: int | None, what: str, names: tuple[str, str],
+                like: Any = None) -> Any:
         if _is_items(data):
-            return Items(data, classes, what)
+            return Items(data, classes, what, self._kind)
         example = ("arrays (x, y), or an object with __len__ and __getitem__" if what == "test" else
                    "a name such as 'mnist', a path, arrays (x, y), or an object with __len__ and __getitem__")
-        return Arrays(*as_pair(data, what, example), classes, names)
+        return Arrays(*as_pair(data, what, example), classes, names, self._kind, like)
 
     @staticmethod
     def _planes(source: Any) -> tuple[int, ...]:
@@ -222,10 +285,8 @@ class Given:
     def cores(self) -> tuple[Any, Any]:
         if self.train is None:
             return None, None
-        if self.test is None and isinstance(self.train, Items):
-            return _core.every_tenth(self.train.core())
-        return self.train.core(), self.test.core(self.train.classes) if self.test else None
+        return self.train.core(), self.test.core() if self.test else None
 
     def test_core(self) -> Any:
         """What a run on these samples was measured with."""
-        return _core.test_data(*self.cores())
+        return _core.test_data(*self.cores(), self._validation, self._seed)

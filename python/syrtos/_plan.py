@@ -79,7 +79,7 @@ def plan(network: NetworkLike = "lenet5", data: Any = "random", *, test: Any = N
         batch size.
     what_if: also what would help most.
     """
-    given = _data.Given(data, test, options.get("classes"))
+    given = _data.Given(data, test, options)
     name, own = as_network(network, given.sample)
     keywords = as_keywords({"network": name, "data": given.name or "arrays", **options})
     train, tested = given.cores()

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import sys
-from typing import Any, NamedTuple, Sequence, Union
+from typing import Any, Mapping, Sequence, Union
 
 import numpy as np
 
@@ -15,14 +15,45 @@ from . import _core, _data, nn
 Path = Union[str, "os.PathLike[str]"]
 
 
-class Evaluation(NamedTuple):
-    """How good a trained network is on some samples."""
+class Evaluation:
+    """How good a trained network is on some samples.
 
-    loss: float  #: mean cross-entropy
-    accuracy: float  #: share of samples whose class is the most probable one
-    top5: float  #: share of samples whose class is among the five most probable
-    samples: int
-    seconds: float
+    loss, samples, seconds; and, as its task has it: accuracy, top5 (classes); mae, rmse, r2 (values);
+    f1, accuracy (labels). print() shows them class by class, label by label or value by value;
+    `report` has that as numbers."""
+
+    def __init__(self, data: Mapping[str, Any]):
+        self.loss: float = data["loss"]
+        self.samples: int = data["samples"]
+        self.seconds: float = data["seconds"]
+        self.scores: dict[str, float] = dict(data["scores"])  #: by name
+        self.report: dict[str, Any] = data["report"]  #: as 'syrtos eval --report --json' has it
+        self._text: str = data["text"]
+        self.svg: str = data["svg"]  #: the same as a picture
+
+    def __getattr__(self, name: str) -> float:
+        if not name.startswith("_") and name in self.scores:
+            return self.scores[name]
+        raise AttributeError(f"an evaluation has no '{name}'; its scores are {', '.join(self.scores)}"
+                             if not name.startswith("_") else name)
+
+    def __dir__(self) -> Sequence[str]:
+        return [*super().__dir__(), *self.scores]
+
+    def __repr__(self) -> str:
+        scores = ", ".join(f"{name}={value:.6g}" for name, value in self.scores.items())
+        return f"Evaluation(loss={self.loss:.6g}, {scores}, samples={self.samples})"
+
+    def __str__(self) -> str:
+        return f"{self!r}\n\n{self._text.rstrip()}"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>{self.svg}"
+
+
+#: Scores that people see, by name, and how they are written.
+SHOWN = {"f1": "F1 {:.4f}".format, "accuracy": lambda value: f"accuracy {100 * value:.2f} %",
+         "mae": "MAE {:.4g}".format, "r2": "R2 {:.4f}".format}
 
 
 class Explanation:
@@ -153,11 +184,13 @@ class Run:
 
     def predict(self, x: Any, *, batch: int = 64, precision: str = "auto", threads: int = 0,
                 views: str = "none") -> np.ndarray:
-        """Probabilities of each class: [samples, classes] of an array as train() takes it, or
-        [classes] of a picture by its path, or of 'test:7'."""
+        """Probabilities of each class or label, or values: [samples, ...] of an array as train() takes
+        it, or of a picture by its path, or of 'test:7', without that axis."""
         if _data.is_named(x):
             return self._predictor(1, precision, threads, views).predict_picture(os.fspath(x))
-        return self._predictor(batch, precision, threads, views).predict(_data.unlabelled(x))
+        predictor = self._predictor(batch, precision, threads, views)
+        rows = predictor.predict(_data.unlabelled(x))
+        return rows.reshape(len(rows), *json.loads(predictor.about())["answer_shape"])
 
     def evaluate(self, data: Any = None, *, batch: int = 64, precision: str = "auto", threads: int = 0,
                  views: str = "none") -> Evaluation:
@@ -165,8 +198,9 @@ class Run:
         with."""
         predictor = self._predictor(batch, precision, threads, views)
         if data is not None:
-            classes = json.loads(predictor.about())["classes"]
-            core = _data.Given(data, None, classes).train.core()
+            about = json.loads(predictor.about())
+            classes = {"classes": about["classes"]} if about["has_classes"] else {}
+            core = _data.Given(data, None, {"loss": about["loss"], **classes}).train.core()
         elif self._given and self._given.train:
             core = self._given.test_core()
         elif self._about["data"] == "arrays":
@@ -174,7 +208,7 @@ class Run:
                                      "expected evaluate((x, y))")
         else:
             core = None
-        return Evaluation(**json.loads(predictor.evaluate(core)))
+        return Evaluation(json.loads(predictor.evaluate(core)))
 
     def explain(self) -> Explanation:
         """Says where the time went, and what to do about it."""
@@ -184,7 +218,8 @@ class Run:
         last = ""
         if len(self.metrics.get("epoch", ())):
             last = f", epoch {int(self.metrics['epoch'][-1])}"
-            accuracy = self.metrics.get("test_accuracy")
-            if accuracy is not None and np.isfinite(accuracy[-1]):
-                last += f", test accuracy {100 * accuracy[-1]:.2f} %"
+            for name, text in SHOWN.items():
+                values = self.metrics.get("test_" + name)
+                if values is not None and np.isfinite(values[-1]):
+                    last += ", test " + text(values[-1])
         return f"<syrtos.Run {self.path}: {self.network} on {self._about['data']}, {self.end}{last}>"

@@ -119,7 +119,7 @@ def search(space: Union[Mapping[str, Any], Path, None] = None, network: NetworkL
     elif space is None:
         raise _core.RequestError("space: expected what is tried, such as {'lr': {'log': [0.001, 0.3]}}")
     is_text = isinstance(space, Mapping)
-    given = _data.Given(data, test, options.get("classes"))
+    given = _data.Given(data, test, options)
     name, own = (None, None) if network is None else as_network(network, given.sample)
     named = given.name if given.train is None else None if resume else "arrays"
     keywords = as_keywords({"network": name or ("own" if own and not resume else None), "data": named,

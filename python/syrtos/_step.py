@@ -52,14 +52,16 @@ class Step:
         self.states = Weights(core, "state")  #: running statistics of batch norm
         self.batch, *sample = core.input
         self._input = (self.batch, *sample)
+        self._target = (self.batch,) if core.has_classes else (self.batch, core.classes)
+        self._target_type = np.dtype(np.int32 if core.has_classes else np.float32)
 
     def __call__(self, x: np.ndarray, y: np.ndarray, update: bool = True) -> float:
         """The loss of this batch. x: float32 [batch, channels, height, width] (or as train() takes
-        arrays), as the network wants it: nothing is normalised; y: int32 labels. With update=False the
-        weights stay as they are."""
+        arrays), as the network wants it: nothing is normalised; y: int32 labels, or float32 values or
+        labels [batch, outputs], as the loss has it. With update=False the weights stay as they are."""
         try:
-            if x.shape == self._input and x.dtype == np.float32 and y.dtype == np.int32 \
-                    and y.shape == (self.batch,):
+            if x.shape == self._input and x.dtype == np.float32 and y.dtype == self._target_type \
+                    and y.shape == self._target and y.flags.c_contiguous:
                 return self._run(x, y, update)
         except AttributeError:
             pass
@@ -74,7 +76,12 @@ class Step:
             x = x.reshape((len(x), *expected))
         if x.shape != self._input:
             raise _core.RequestError(f"x: expected {list(self._input)}, found {list(x.shape)}")
-        return x, _data.as_labels(y, self.batch, self._core.classes)
+        if self._core.has_classes:
+            return x, _data.as_labels(y, self.batch, self._core.classes)
+        values = _data.as_targets(y, self.batch)
+        if values.shape != self._target:
+            raise _core.RequestError(f"y: expected {list(self._target)}, found {list(np.shape(y))}")
+        return x, values
 
     def update(self) -> None:
         """Changes the weights by the gradients there are."""
@@ -111,7 +118,7 @@ def compile(network: NetworkLike, optimizer: str = "momentum", *, batch: int = 6
 
     input: the shape of a sample, as in syrtos.nn; without it, the network's own.
     options: those of train() that a step knows: classes, precision, threads, seed, lr, momentum, beta1,
-        beta2, rho, epsilon, weight_decay, label_smoothing.
+        beta2, rho, epsilon, weight_decay, loss, class_weights, label_smoothing.
     """
     if isinstance(network, nn.Network):
         shape = network._known_input(input)

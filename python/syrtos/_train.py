@@ -10,7 +10,7 @@ from typing import Any, Callable, NamedTuple
 
 from . import _core, _data, nn
 from ._networks import NetworkLike, as_keywords, as_network
-from ._run import Path, Run
+from ._run import SHOWN, Path, Run
 
 
 class Progress(NamedTuple):
@@ -23,9 +23,17 @@ class Progress(NamedTuple):
     step: int  #: of the whole run
     total_steps: int
     loss: float  #: mean of this epoch so far
-    accuracy: float  #: of this epoch so far
+    metric: str  #: what the score is: "accuracy", or "mae" (mean absolute error) of values
+    score: float  #: of this epoch so far
     images_per_s: float  #: of all workers
     seconds: float  #: of training in this epoch
+
+    @property
+    def accuracy(self) -> float:
+        """Of classes and labels: the share that is right, of this epoch so far."""
+        if self.metric != "accuracy":
+            raise AttributeError(f"values have no accuracy; the score is the {self.metric}")
+        return self.score
 
 
 class _Line:
@@ -51,18 +59,21 @@ class _Line:
         cells = 20
         full = int(cells * at.step_in_epoch / max(1, at.steps_per_epoch))
         text = (f"epoch {at.epoch}/{at.epochs} [{'#' * full}{'.' * (cells - full)}] "
-                f"loss {at.loss:.4f}  accuracy {100 * at.accuracy:.2f} %  "
+                f"loss {at.loss:.4f}  {SHOWN[at.metric](at.score)}  "
                 f"{at.images_per_s:,.0f}/s  {_duration(left)} left")[:columns - 1]
         self._file.write("\r" + text.ljust(self._shown))
         self._file.flush()
         self._shown = len(text)
 
     def epoch(self, metrics: dict[str, Any], epochs: int) -> None:
-        text = (f"epoch {metrics['epoch']}/{epochs}  loss {metrics['train_loss']:.4f}  "
-                f"accuracy {100 * metrics['train_accuracy']:.2f} %")
-        if metrics.get("test_accuracy") is not None:
-            text += (f"  test loss {metrics['test_loss']:.4f}  "
-                     f"test accuracy {100 * metrics['test_accuracy']:.2f} %")
+        def scores(before: str, word: str) -> str:
+            return "".join(f"  {word}{text(metrics[before + name])}" for name, text in SHOWN.items()
+                           if metrics.get(before + name) is not None)
+
+        text = f"epoch {metrics['epoch']}/{epochs}  loss {metrics['train_loss']:.4f}{scores('train_', '')}"
+        if metrics.get("test_loss") is not None:
+            word = metrics.get("set", "test") + " "
+            text += f"  {word}loss {metrics['test_loss']:.4f}{scores('test_', word)}"
         self._print(f"{text}  {metrics['images_per_s']:,.0f}/s")
 
     def _print(self, text: str) -> None:
@@ -137,10 +148,13 @@ def train(network: NetworkLike | None = None, data: Any = None, *, test: Any = N
     data: a data set by name ('mnist'), a path (folder of pictures, .npz, .csv), arrays (x, y), or an
         object with __len__ and __getitem__ that gives (x, y) of a sample. Of arrays, x is
         [samples, channels, height, width], [samples, height, width], [samples, channels, length] or
-        [samples, features], uint8 or float32; y the number of each sample's class. Arrays are not
+        [samples, features], uint8 or float32; y the number of each sample's class, or what else is
+        to be found out about it: values, or zeros and ones for several labels (loss= says what is
+        learnt where that is open). Arrays are not
         copied, and must not change meanwhile. An object is read by other threads, one sample at a
         time, while steps are computed; classes= says how many there are.
-    test: the same, to measure with; without it every tenth sample of each class is kept back.
+    test: the same, to measure with; without it every tenth sample of each class is kept back, or the
+        share that validation= says.
     job: a job file, which options override.
     resume: a run to go on with, from its last checkpoint.
     on_step: called with a Progress after each step; on_epoch: with the metrics of each epoch. They run
@@ -154,7 +168,7 @@ def train(network: NetworkLike | None = None, data: Any = None, *, test: Any = N
     """
     if resume is not None:
         resume = resume.path if isinstance(resume, Run) else os.fspath(resume)
-    given = _data.Given(data, test, options.get("classes"))
+    given = _data.Given(data, test, options)
     name, own = (None, None) if network is None else as_network(network, given.sample)
     named = given.name if given.train is None else None if resume else "arrays"
     keywords = as_keywords({"network": name or ("own" if own and not resume else None), "data": named,

@@ -77,7 +77,8 @@ TEST_F(Api, TrainedNetworksAreEvaluatedAndExplained) {
   const train::Evaluation measured =
       evaluate({.checkpoint = trained.run / "last.ckpt", .precision = "f32", .threads = 1});
   EXPECT_EQ(measured.samples, 8);
-  EXPECT_DOUBLE_EQ(measured.accuracy, trained.outcome.epochs.back().test_accuracy);
+  EXPECT_DOUBLE_EQ(measured.value("accuracy"),
+                   trained.outcome.epochs.back().test_value("accuracy"));
   const Explained why = explain(trained.run);
   EXPECT_THAT(why.explanation.title, HasSubstr("lenet5 on random"));
   EXPECT_GT(why.explanation.step_s, 0);

@@ -238,7 +238,8 @@ TEST_F(JobFiles, ClassesWithoutSamplesAreNoted) {
   job.batch = 4;
   EXPECT_THAT(resolved(job).notes,
               ElementsAre(HasSubstr("1 of 3 classes has no training samples: 1"),
-                          HasSubstr("1 of 3 classes has no test samples")));
+                          HasSubstr("1 of 3 classes has no test samples"),
+                          HasSubstr("1 of 3 classes has fewer than 10 training samples")));
   EXPECT_THAT(resolved(job).notes[1], HasSubstr("2 (5 to train)"));
 }
 

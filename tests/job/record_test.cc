@@ -29,11 +29,15 @@ const std::map<std::string, std::string>& other_values() {
       {"seed", "5"},
       {"run", "somewhere"},
       {"clip", "0.5"},
+      {"loss", "cross-entropy"},
+      {"class_weights", "1,2,0.5,1,1,1,3"},
       {"label_smoothing", "0.1"},
       {"checkpoint_every", "4"},
       {"data.name", "random"},
       {"data.samples", "90"},
       {"data.label_column", "last"},
+      {"data.target_scale", "none"},
+      {"data.validation", "0.25"},
       {"data.augment", "crop:2,flip"},
       {"data.remainder", "drop"},
       {"data.prefetch", "2"},
@@ -181,7 +185,7 @@ TEST_F(Recorded, NetworksAndDataMayBeBroughtAlong) {
       [](nn::Builder& b, nn::ValueId images, const nn::ModelOptions& options) -> nn::Heads {
         return {b.classifier("out", b.flatten(images), options.classes)};
       });
-  data::Splits splits = random_splits(40, {1, 6, 5}, 3, 1);
+  data::Splits splits = random_splits(40, {1, 6, 5}, 3, {}, 1);
   JobRequest request;
   request.network = "not in the zoo";
   request.data = "mine";

@@ -21,11 +21,11 @@ Values starting_values(const Model& model, unsigned seed) {
   const graph::Graph& graph = model.graph;
   ops::RefTensor images(graph.type(model.images).shape);
   for (double& pixel : images.values) pixel = normal(random);
-  ops::RefTensor labels(graph.type(model.labels).shape);
+  ops::RefTensor labels(graph.type(model.targets).shape);
   const auto classes = static_cast<unsigned>(graph.type(model.logits).shape[1]);
   for (double& label : labels.values) label = random() % classes;
   values[model.images] = images;
-  values[model.labels] = labels;
+  values[model.targets] = labels;
 
   std::map<std::string, ValueId> ids;
   for (size_t i = 0; i < graph.values().size(); ++i) {
@@ -60,7 +60,7 @@ class SmallNetwork : public testing::TestWithParam<Case> {
                                           .channels = c.channels,
                                           .height = c.side,
                                           .width = c.side,
-                                          .label_smoothing = 0.1F});
+                                          .task = {.label_smoothing = 0.1F}});
   }
 };
 

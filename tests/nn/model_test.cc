@@ -34,12 +34,12 @@ TEST_P(EveryNetwork, HasItsInputsAndOutputs) {
     const NetworkInfo info = find_network(GetParam()).info();
     const graph::Graph& graph = model.graph;
     EXPECT_EQ(graph.find("images"), model.images);
-    EXPECT_EQ(graph.find("labels"), model.labels);
+    EXPECT_EQ(graph.find("labels"), model.targets);
     EXPECT_EQ(graph.find("logits"), model.logits);
     EXPECT_EQ(graph.find("loss"), model.loss);
     EXPECT_EQ(graph.type(model.images),
               (TensorType{dtype, {3, info.channels, info.height, info.width}}));
-    EXPECT_EQ(graph.type(model.labels), (TensorType{DType::s32, {3}}));
+    EXPECT_EQ(graph.type(model.targets), (TensorType{DType::s32, {3}}));
     EXPECT_EQ(graph.type(model.logits), (TensorType{DType::f32, {3, 7}}));
     EXPECT_EQ(graph.type(model.loss), (TensorType{DType::f32, {1}}));
   }
@@ -93,7 +93,7 @@ TEST_P(EveryNetwork, RefusesNumbersThatMakeNoSense) {
   options.batch = 0;
   EXPECT_THAT(error_of(GetParam(), options), HasSubstr("batch"));
   options = square(96);
-  options.label_smoothing = 1;
+  options.task.label_smoothing = 1;
   EXPECT_THAT(error_of(GetParam(), options), HasSubstr("smoothing"));
   options = square(96);
   options.dtype = DType::u8;

@@ -42,7 +42,7 @@ class RunFiles : public TemporaryDirectory {
     run::write(at(), sample_about());
     put(File::job, "network = \"mlp\"\n");
     for (const EpochMetrics& epoch : sample_epochs()) append(at(), epoch);
-    rewind_curve(at(), 0);
+    rewind_curve(at(), 0, metric("accuracy"));
     for (const CurvePoint& point : sample_curve()) append(at(), point);
     append_log(at(), "first");
     replace(at(), sample_progress());
@@ -77,7 +77,7 @@ TEST_F(RunFiles, AreReadAsTheyWereWritten) {
   write_all();
   EXPECT_EQ(read_about(at(), notes_), sample_about());
   EXPECT_EQ(read_metrics(at(), notes_), sample_epochs());
-  EXPECT_EQ(read_curve(at()), sample_curve());
+  EXPECT_EQ(read_curve(at()).points, sample_curve());
   EXPECT_EQ(read_progress(at(), notes_), sample_progress());
   EXPECT_EQ(read_live(at(), notes_), sample_live());
   EXPECT_EQ(read_steps(at(), notes_), sample_steps());
@@ -124,7 +124,7 @@ TEST_F(RunFiles, MissingFilesAreEmptyAndOnlyThoseThatMustBeThereAreNoted) {
   EXPECT_THAT(read_steps(at(), notes_), IsEmpty());
   EXPECT_THAT(read_parts(at(), notes_), IsEmpty());
   EXPECT_THAT(read_hosts(at(), notes_), IsEmpty());
-  EXPECT_THAT(read_curve(at()), IsEmpty());
+  EXPECT_THAT(read_curve(at()).points, IsEmpty());
   EXPECT_THAT(read_log(at(), 5), IsEmpty());
   EXPECT_THAT(notes_, IsEmpty());
   EXPECT_FALSE(read_about(at(), notes_).has_value());
@@ -152,7 +152,7 @@ TEST_F(RunFiles, CutOffAnywhereAreReadUpToThereAndNoted) {
   put(File::steps, text_of(File::steps).substr(0, text_of(File::steps).size() - 1));
   put(File::curve, text_of(File::curve).substr(0, text_of(File::curve).size() - 1));
   EXPECT_EQ(read_steps(at(), notes_).back().records.size(), 1U) << "of two";
-  EXPECT_EQ(read_curve(at()).size(), sample_curve().size() - 1);
+  EXPECT_EQ(read_curve(at()).points.size(), sample_curve().size() - 1);
   EXPECT_THAT(notes_, ElementsAre(HasSubstr("steps.csv: line 5 is cut off")));
 }
 
@@ -238,9 +238,9 @@ TEST_F(RunFiles, LinesBeyondTheCheckpointAreForgotten) {
   EXPECT_FALSE(rewind_metrics(at(), 9));
   EXPECT_THAT(read_metrics(at(), notes_), IsEmpty());
   put(File::curve, text_of(File::curve) + "7,1");
-  rewind_curve(at(), 5);
+  rewind_curve(at(), 5, metric("accuracy"));
   append(at(), sample_curve()[1]);
-  EXPECT_EQ(read_curve(at()), sample_curve()) << "half a line is gone too";
+  EXPECT_EQ(read_curve(at()).points, sample_curve()) << "half a line is gone too";
 }
 
 TEST_F(RunFiles, WhatCannotBeWrittenForWatchersIsLeftOut) {
@@ -251,7 +251,7 @@ TEST_F(RunFiles, WhatCannotBeWrittenForWatchersIsLeftOut) {
     replace(nowhere, sample_hosts());
     append(nowhere, sample_curve()[0]);
     append_log(nowhere, "line");
-    rewind_curve(nowhere, 0);
+    rewind_curve(nowhere, 0, metric("mae"));
     forget_live(nowhere);
     note_failure(nowhere, "why");
   });

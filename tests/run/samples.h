@@ -35,10 +35,9 @@ inline std::vector<EpochMetrics> sample_epochs() {
                      .step = 10,
                      .samples = 640,
                      .train_loss = 2.25,
-                     .train_accuracy = 0.3,
+                     .train = {{&run::metric("accuracy"), 0.3}},
                      .test_loss = 2.1,
-                     .test_accuracy = 0.31,
-                     .test_top5 = 0.8,
+                     .test = {{&run::metric("accuracy"), 0.31}, {&run::metric("top5"), 0.8}},
                      .learning_rate = 0.1,
                      .images_per_s = 1234.5,
                      .seconds = sample_division(1),
@@ -50,14 +49,15 @@ inline std::vector<EpochMetrics> sample_epochs() {
   second.epoch = 2;
   second.step = 20;
   second.evaluated = second.best = false;
-  second.test_loss = second.test_accuracy = second.test_top5 = 0;
+  second.test_loss = 0;
+  second.test.clear();
   second.workers.clear();
   return {first, second};
 }
 
 inline std::vector<CurvePoint> sample_curve() {
-  return {{.step = 5, .time = 1.7e9, .loss = 2.5, .accuracy = 0.125, .images_per_s = 1000},
-          {.step = 9, .time = 1.7e9 + 1.5, .loss = 2.25, .accuracy = 0.25, .images_per_s = 1100}};
+  return {{.step = 5, .time = 1.7e9, .loss = 2.5, .score = 0.125, .images_per_s = 1000},
+          {.step = 9, .time = 1.7e9 + 1.5, .loss = 2.25, .score = 0.25, .images_per_s = 1100}};
 }
 
 inline Progress sample_progress() {
@@ -67,7 +67,7 @@ inline Progress sample_progress() {
           .epoch = 1,
           .epochs = 2,
           .loss = 2.25,
-          .accuracy = 0.3,
+          .score = {&run::metric("accuracy"), 0.3},
           .images_per_s = 1100,
           .time = 1.7e9,
           .message = "a \"quoted\" reason\n"};

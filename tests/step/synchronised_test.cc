@@ -96,7 +96,7 @@ class Worker {
       give(id, parameters_->get_state(graph.value(id).name));
     }
     give(model_.images, images_);
-    give(model_.labels, labels_);
+    give(model_.targets, labels_);
     const auto values = graph::evaluate_reference(graph, std::move(given), kStep);
     std::map<std::string, ops::RefTensor> gradients;
     for (const graph::ParameterGradient& pair : graph.gradients()) {

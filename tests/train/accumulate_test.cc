@@ -46,7 +46,7 @@ TEST_P(Accumulate, IsTheSameAsTheWholeBatch) {
   ASSERT_EQ(expected.epochs.size(), found.epochs.size());
   for (size_t i = 0; i < expected.epochs.size(); ++i) {
     EXPECT_NEAR(expected.epochs[i].train_loss, found.epochs[i].train_loss, 1e-5);
-    EXPECT_EQ(expected.epochs[i].train_accuracy, found.epochs[i].train_accuracy);
+    EXPECT_EQ(expected.epochs[i].train, found.epochs[i].train);
     EXPECT_EQ(expected.epochs[i].samples, found.epochs[i].samples);
   }
 }

@@ -60,6 +60,8 @@ class Boards : public Distributed {};
 TEST_F(Boards, NameTheWorkersInTheirTags) {
   run::EpochMetrics metrics;
   metrics.step = 7;
+  metrics.train = {{&run::metric("accuracy"), 0.5}};
+  metrics.test = {{&run::metric("accuracy"), 0.4}, {&run::metric("top5"), 0.9}};
   // Ranks of one to four digits: tags that fit into a short string and tags that do not.
   for (const int rank : {0, 12, 345, 4095}) {
     metrics.workers.push_back({.rank = rank, .host = "h", .seconds = {{0.5 + rank}}});

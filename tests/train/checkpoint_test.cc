@@ -130,7 +130,7 @@ TEST_F(Checkpoints, DamagedAtRandomAreReadOrRefused) {
   const std::string header =
       R"({"meta":{"network":"lenet5","data":"mnist","precision":"f32","seed":1,"random_samples":4,"image":[1,28,28],"label_column":"",)"
       R"("classes":10,"class_names":["a","b"],"mean":[1.5],"deviation":[2],"fit":"exact","step":3,"updates":3,"unmeasured":false,"epoch":1,)"
-      R"("used":16,"loss_sum":1.5,"correct":3,"samples":16,"best":null,"waited":0)"
+      R"("used":16,"loss_sum":1.5,"score_sum":3,"samples":16,"best":null,"waited":0)"
       R"(},"tensors":[{"name":"parameters/a","shape":[2,3],"offset":0},)"
       R"({"name":"states/b","shape":[4],"offset":24}]})";
   const std::string data(40, 'x');

@@ -26,9 +26,9 @@ class Columns : public Distributed {
     ASSERT_EQ(a.epochs.size(), b.epochs.size());
     for (size_t i = 0; i < a.epochs.size(); ++i) {
       EXPECT_NEAR(a.epochs[i].train_loss, b.epochs[i].train_loss, 1e-5);
-      EXPECT_EQ(a.epochs[i].train_accuracy, b.epochs[i].train_accuracy);
+      EXPECT_EQ(a.epochs[i].train, b.epochs[i].train);
       EXPECT_NEAR(a.epochs[i].test_loss, b.epochs[i].test_loss, 1e-5);
-      EXPECT_EQ(a.epochs[i].test_accuracy, b.epochs[i].test_accuracy);
+      EXPECT_EQ(a.epochs[i].test, b.epochs[i].test);
     }
   }
 };

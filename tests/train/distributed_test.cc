@@ -32,9 +32,9 @@ TEST_P(Split, IsTheSameAsTrainingAlone) {
   ASSERT_EQ(alone.epochs.size(), together.epochs.size());
   for (size_t i = 0; i < alone.epochs.size(); ++i) {
     EXPECT_NEAR(alone.epochs[i].train_loss, together.epochs[i].train_loss, 1e-5);
-    EXPECT_EQ(alone.epochs[i].train_accuracy, together.epochs[i].train_accuracy);
+    EXPECT_EQ(alone.epochs[i].train, together.epochs[i].train);
     EXPECT_NEAR(alone.epochs[i].test_loss, together.epochs[i].test_loss, 1e-5);
-    EXPECT_EQ(alone.epochs[i].test_accuracy, together.epochs[i].test_accuracy);
+    EXPECT_EQ(alone.epochs[i].test, together.epochs[i].test);
     EXPECT_EQ(together.epochs[i].workers.size(), static_cast<size_t>(job.workers));
   }
 }

@@ -7,6 +7,7 @@
 #include "syrtos/base/error.h"
 #include "syrtos/data/sets/table.h"
 #include "syrtos/nn/zoo/zoo.h"
+#include "syrtos/train/network/outputs.h"
 
 namespace syrtos::train {
 namespace {

@@ -81,7 +81,7 @@ TEST_F(FreeWorkers, GoOnWithinAnEpochWithTheSumsOfAll) {
     const Result second = train(job, job.run);
     ASSERT_EQ(second.epochs.size(), 1U) << sync;
     EXPECT_NEAR(second.epochs[0].train_loss, whole.epochs[0].train_loss, 1e-5) << sync;
-    EXPECT_EQ(second.epochs[0].train_accuracy, whole.epochs[0].train_accuracy) << sync;
+    EXPECT_EQ(second.epochs[0].train, whole.epochs[0].train) << sync;
     EXPECT_EQ(second.epochs[0].samples, 72 - 24) << sync << ", in this process";
   }
 }
@@ -95,7 +95,7 @@ TEST_F(FreeWorkers, CheckpointsWithinAnEpochDoNotChangeItsSums) {
   job.checkpoint_every = 2;
   const Result often = train(job);
   EXPECT_NEAR(often.epochs[0].train_loss, never.epochs[0].train_loss, 1e-5);
-  EXPECT_EQ(often.epochs[0].train_accuracy, never.epochs[0].train_accuracy);
+  EXPECT_EQ(often.epochs[0].train, never.epochs[0].train);
   EXPECT_EQ(often.epochs[0].samples, never.epochs[0].samples);
 }
 

@@ -19,7 +19,7 @@ class SlowData final : public data::Dataset {
       : inner_(std::move(inner)), pause_(pause) {
     info_ = inner_->info();
   }
-  int32_t label(int64_t index) const override { return inner_->label(index); }
+  data::Target target(int64_t index) const override { return inner_->target(index); }
   data::Sample read(int64_t index, data::Scratch& scratch) const override {
     std::this_thread::sleep_for(pause_);
     return inner_->read(index, scratch);

@@ -9,6 +9,7 @@
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 #include "syrtos/run/text_file.h"
+#include "syrtos/train/network/score_sums.h"
 
 namespace syrtos::api {
 
@@ -27,20 +28,22 @@ std::span<const float> row_of(const std::vector<float>& rows, size_t sample, siz
   return std::span<const float>(rows).subspan(sample * classes, classes);
 }
 
-EnsembleEvaluation::Result result_of(const std::vector<float>& rows, const data::Dataset& data) {
+EnsembleEvaluation::Result result_of(const std::vector<float>& rows, const data::Dataset& data,
+                                     const nn::Task& task) {
   const auto samples = static_cast<size_t>(data.size());
-  const size_t classes = rows.size() / samples;
-  EnsembleEvaluation::Result result;
+  const size_t width = rows.size() / samples;
+  train::ScoreSums sums(task, static_cast<int64_t>(width));
   for (size_t n = 0; n < samples; ++n) {
-    const std::span<const float> row = row_of(rows, n, classes);
-    const auto label = static_cast<size_t>(data.label(static_cast<int64_t>(n)));
-    constexpr double kLeast = 1e-12;  // of a vote nothing may be left
-    result.loss -= std::log(std::max<double>(row[label], kLeast));
-    result.accuracy += best_of(row) == label ? 1 : 0;
+    sums.add(train::outputs_of(task, row_of(rows, n, width)), data.target(static_cast<int64_t>(n)));
   }
-  result.loss /= static_cast<double>(samples);
-  result.accuracy /= static_cast<double>(samples);
-  return result;
+  return {.member = {}, .loss = sums.loss(), .scores = sums.scores()};
+}
+
+/// Votes and learnt weights are about classes.
+void check_combine(Combine how, const nn::Task& task) {
+  if (how == Combine::mean || task.has_classes()) return;
+  fail_request("--combine {}: it is for classes, found --loss {}: use mean", to_string(how),
+               nn::loss_text(task));
 }
 
 double disagreement_of(const std::vector<std::vector<float>>& members, size_t classes) {
@@ -174,6 +177,7 @@ EnsemblePredictor::EnsemblePredictor(const LoadRequest& request, const Surroundi
     one.checkpoint = member;
     members_.push_back(load(one, surroundings));
     const int64_t classes = members_.back().description().options.classes;
+    check_combine(ensemble_.combine, members_.back().description().options.task);
     if (classes != members_.front().description().options.classes) {
       fail_request("{}: expected {} classes as its first member has, found {}", member.string(),
                    members_.front().description().options.classes, classes);
@@ -186,15 +190,16 @@ EnsembleEvaluation EnsemblePredictor::evaluate_test(const std::function<bool()>&
   EnsembleEvaluation result;
   std::vector<std::vector<float>> rows;
   const data::Dataset& data = members_.front().test_data();
+  const nn::Task& task = members_.front().description().options.task;
   for (size_t m = 0; m < members_.size(); ++m) {
     rows.push_back(members_[m].predict(data, should_stop));
     if (rows.back().empty()) return result;  // it was stopped
-    result.members.push_back(result_of(rows.back(), data));
+    result.members.push_back(result_of(rows.back(), data, task));
     result.members.back().member = ensemble_.members[m];
   }
   const auto classes = static_cast<size_t>(members_.front().description().options.classes);
-  result.all = result_of(combine(rows, classes, ensemble_.combine, ensemble_.weights), data);
-  result.disagreement = disagreement_of(rows, classes);
+  result.all = result_of(combine(rows, classes, ensemble_.combine, ensemble_.weights), data, task);
+  result.disagreement = task.has_classes() ? disagreement_of(rows, classes) : NAN;
   result.samples = data.size();
   result.seconds = seconds_since(start);
   return result;
@@ -242,6 +247,11 @@ Searched train_ensemble(SearchRequest request, int64_t members, Combine how,
   const bool is_new = request.resume.empty();
   if (is_new) {
     if (members < 2) fail_request("--ensemble: expected 2 members or more, found {}", members);
+    if (how != Combine::mean) {
+      check_combine(how, job::resolve(request.plan.job, surroundings.cpu, surroundings.cache_home,
+                                      request.own)
+                             .task);
+    }
     search::Parameter seeds;
     seeds.field = job::find_field("seed");
     for (int64_t i = 0; i < members; ++i) {

@@ -46,11 +46,12 @@ struct EnsembleEvaluation {
   struct Result {
     std::filesystem::path member = {};
     double loss = 0;
-    double accuracy = 0;
+    run::Scores scores = {};
   };
   Result all;
   std::vector<Result> members;
-  /// The share of samples that two members take for different classes, mean of all pairs.
+  /// The share of samples that two members take for different classes, mean of all pairs; NaN where
+  /// there are no classes.
   double disagreement = 0;
   int64_t samples = 0;
   double seconds = 0;

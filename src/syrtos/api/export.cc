@@ -19,10 +19,20 @@ using nlohmann::json;
 
 namespace {
 
+/// Of the classes, labels or values.
+std::vector<std::string> names_of(const train::NetworkDescription& description) {
+  std::vector<std::string> names = description.class_names;
+  for (int64_t k = 0; k < description.targets.values; ++k) {
+    names.push_back(description.targets.name(k));
+  }
+  return names;
+}
+
 /// What whoever uses the network must know: which classes, and how images become its input.
 onnx::Metadata metadata_of(const train::NetworkDescription& description) {
   return {{"network", to_string(description.network)},
-          {"classes", json(description.class_names).dump()},
+          {"classes", json(names_of(description)).dump()},
+          {"loss", nn::loss_text(description.options.task)},
           {"mean", json(description.normalization.mean).dump()},
           {"deviation", json(description.normalization.deviation).dump()}};
 }

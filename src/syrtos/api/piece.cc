@@ -11,7 +11,6 @@
 #include "syrtos/base/error.h"
 #include "syrtos/run/directory.h"
 #include "syrtos/run/progress.h"
-#include "syrtos/train/epoch_report.h"
 
 namespace syrtos::api {
 
@@ -21,17 +20,16 @@ using search::PieceEnd;
 
 namespace {
 
-News news_of(const run::EpochMetrics& metrics, job::Metric metric) {
-  return {
-      .kind = News::Kind::epoch,
-      .epoch = metrics.epoch,
-      .value = metrics.evaluated ? std::optional(train::value_of(metrics, metric)) : std::nullopt};
+News news_of(const run::EpochMetrics& metrics, const std::string& metric) {
+  return {.kind = News::Kind::epoch,
+          .epoch = metrics.epoch,
+          .value = metrics.evaluated ? std::optional(metrics.test_value(metric)) : std::nullopt};
 }
 
 class Teller final : public train::TrainObserver {
  public:
   Teller(const search::Piece& piece, const TellNews& tell)
-      : until_(piece.until), metric_(job::parse_metric(piece.job.metric)), tell_(tell) {}
+      : until_(piece.until), metric_(piece.job.metric), tell_(tell) {}
 
   void started(const train::StartInfo&) override {}
   void step(const train::StepProgress&) override {}
@@ -43,7 +41,7 @@ class Teller final : public train::TrainObserver {
 
  private:
   const int64_t until_;
-  const job::Metric metric_;
+  const std::string metric_;
   const TellNews& tell_;
   std::atomic<bool> is_there_ = false;
 };
@@ -55,8 +53,7 @@ std::optional<PieceEnd> tell_before(const search::Piece& piece, const run::Direc
   const std::vector<run::EpochMetrics> epochs = run::read_metrics(directory, ignored);
   const int64_t last = epochs.empty() ? 0 : epochs.back().epoch;
   tell({.kind = News::Kind::begin, .epoch = last});
-  const job::Metric metric = job::parse_metric(piece.job.metric);
-  for (const run::EpochMetrics& metrics : epochs) tell(news_of(metrics, metric));
+  for (const run::EpochMetrics& metrics : epochs) tell(news_of(metrics, piece.job.metric));
   const std::optional<run::Progress> progress = run::read_progress(directory, ignored);
   if (progress && progress->state == run::State::complete) return PieceEnd::complete;
   if (progress && progress->state == run::State::stopped_early) return PieceEnd::stopped_early;

@@ -45,6 +45,7 @@ search::Plan settled(search::Plan plan, const job::Job& first) {
       !is_searched(plan, "network")) {
     plan.job.precision = to_string(first.precision.dtype);
   }
+  if (plan.job.metric == "auto") plan.job.metric = first.early_stop.metric->name;
   return plan;
 }
 

@@ -110,8 +110,8 @@ int pack_set(const Options& options, const Context& context) {
   if (!fs::exists(options.path, ignored)) {
     fail_request("PATH: expected a file or directory, found no '{}'", options.path);
   }
-  data::Splits splits =
-      data::open(fs::absolute(options.path).string(), {}, {options.info.label_column});
+  data::Splits splits = data::open(fs::absolute(options.path).string(), {},
+                                   {.label_column = options.info.label_column});
   if (!options.size.empty()) {
     const auto [height, width] = parse_size(options.size);
     splits.train = std::make_unique<data::Resized>(std::move(splits.train), height, width);

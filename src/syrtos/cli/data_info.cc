@@ -14,6 +14,7 @@
 #include "syrtos/data/open.h"
 #include "syrtos/data/pictures/picture.h"
 #include "syrtos/data/statistics.h"
+#include "syrtos/data/target_statistics.h"
 
 namespace syrtos::cli {
 
@@ -29,12 +30,14 @@ struct Report {
   data::Splits splits;
   data::Statistics statistics;
   std::vector<int64_t> test_per_class;
+  std::vector<data::ValueStatistics> values;  ///< of data without classes
 };
 
 Report look_at(const InfoOptions& options, const Context& context) {
   Report report;
   report.found = data::find(options.data, context.environment.cache_home);
-  report.splits = data::open(options.data, context.environment.cache_home, {options.label_column});
+  report.splits = data::open(options.data, context.environment.cache_home,
+                             {.label_column = options.label_column});
   const data::Dataset& train = *report.splits.train;
   const int64_t samples = std::min(options.limit, train.size());
   DataProgress progress(stderr, options.data, context.environment.colour);
@@ -44,7 +47,8 @@ Report look_at(const InfoOptions& options, const Context& context) {
   });
   const data::Dataset& test = *report.splits.test;
   report.test_per_class.resize(train.info().classes.size());
-  for (int64_t i = 0; i < test.size(); ++i) {
+  if (train.info().targets.values > 0) report.values = data::measure_targets(train);
+  for (int64_t i = 0; i < test.size() && !report.test_per_class.empty(); ++i) {
     const auto label = static_cast<size_t>(test.label(i));
     if (label < report.test_per_class.size()) ++report.test_per_class[label];
   }
@@ -63,6 +67,32 @@ std::string size_text(const data::DatasetInfo& info, const data::Statistics& sta
                      statistics.largest_width);
 }
 
+/// What samples have instead of classes.
+void print_values(const Report& report) {
+  const data::DatasetInfo& info = report.splits.train->info();
+  const data::TargetInfo& targets = info.targets;
+  fmt::print("  {}     {}\n", targets.binary ? "labels" : "values", targets.values);
+  size_t widest = 0;
+  const size_t rows = std::min(report.values.size(), kMostRows);
+  for (size_t k = 0; k < rows; ++k) {
+    widest = std::max(widest, static_cast<size_t>(width_of(targets.name(static_cast<int64_t>(k)))));
+  }
+  for (size_t k = 0; k < rows; ++k) {
+    const std::string name = targets.name(static_cast<int64_t>(k));
+    const data::ValueStatistics& value = report.values[k];
+    const std::string gap(widest - static_cast<size_t>(width_of(name)), ' ');
+    if (targets.binary) {
+      fmt::print("    {}{} {} {:>7.2f} %\n", name, gap, bar(value.mean, kBarWidth),
+                 100 * value.mean);
+    } else {
+      fmt::print("    {}{}  {:.5g} to {:.5g}, mean {:.5g}, deviation {:.5g}\n", name, gap,
+                 value.least, value.most, value.mean, value.deviation);
+    }
+  }
+  if (rows < report.values.size()) fmt::print("    ... and {} more\n", report.values.size() - rows);
+  for (const std::string& note : info.notes) fmt::print("  note: {}\n", note);
+}
+
 void print_text(const Report& report) {
   const data::DatasetInfo& info = report.splits.train->info();
   const data::Statistics& statistics = report.statistics;
@@ -78,6 +108,10 @@ void print_text(const Report& report) {
              statistics.samples < info.size
                  ? fmt::format("  (of {} training samples)", format_count(statistics.samples))
                  : "");
+  if (info.targets.values > 0) {
+    print_values(report);
+    return;
+  }
   fmt::print("  classes    {}\n", info.classes.size());
   const auto& counts = statistics.per_class;
   if (counts.empty()) return;
@@ -110,21 +144,34 @@ void print_json(const Report& report, const InfoOptions& options) {
                        {"training", statistics.per_class[k]},
                        {"test", report.test_per_class[k]}});
   }
-  const json result = {{"data", options.data},
-                       {"name", info.name},
-                       {"path", report.found.path.string()},
-                       {"format", report.found.format},
-                       {"training", info.size},
-                       {"test", report.splits.test->size()},
-                       {"dtype", info.dtype == DType::u8 ? "u8" : "f32"},
-                       {"channels", info.channels},
-                       {"smallest", {statistics.smallest_height, statistics.smallest_width}},
-                       {"largest", {statistics.largest_height, statistics.largest_width}},
-                       {"mean", statistics.mean},
-                       {"deviation", statistics.deviation},
-                       {"measured", statistics.samples},
-                       {"notes", info.notes},
-                       {"classes", classes}};
+  json values = json::array();
+  for (size_t k = 0; k < report.values.size(); ++k) {
+    const data::ValueStatistics& value = report.values[k];
+    values.push_back({{"name", info.targets.name(static_cast<int64_t>(k))},
+                      {"mean", value.mean},
+                      {"deviation", value.deviation},
+                      {"least", value.least},
+                      {"most", value.most}});
+  }
+  json result = {{"data", options.data},
+                 {"name", info.name},
+                 {"path", report.found.path.string()},
+                 {"format", report.found.format},
+                 {"training", info.size},
+                 {"test", report.splits.test->size()},
+                 {"dtype", info.dtype == DType::u8 ? "u8" : "f32"},
+                 {"channels", info.channels},
+                 {"smallest", {statistics.smallest_height, statistics.smallest_width}},
+                 {"largest", {statistics.largest_height, statistics.largest_width}},
+                 {"mean", statistics.mean},
+                 {"deviation", statistics.deviation},
+                 {"measured", statistics.samples},
+                 {"notes", info.notes},
+                 {"classes", classes}};
+  if (!values.empty()) {
+    result["values"] = values;
+    result["binary"] = info.targets.binary;
+  }
   fmt::print("{}\n", result.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 

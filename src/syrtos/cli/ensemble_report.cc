@@ -2,12 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "syrtos/api/ensemble.h"
 #include "syrtos/base/format.h"
 
 namespace syrtos::cli {
+
+namespace {
+
+void put_scores(const run::Scores& scores, nlohmann::json& text) {
+  for (const run::Score& score : scores) {
+    if (score.metric->shown) text[std::string(score.metric->name)] = score.value;
+  }
+}
+
+}  // namespace
 
 int eval_ensemble(const api::LoadRequest& request, bool json, const Context& context) {
   api::EnsemblePredictor predictor(request, surroundings(context));
@@ -23,12 +34,12 @@ int eval_ensemble(const api::LoadRequest& request, bool json, const Context& con
                            {"combine", to_string(ensemble.combine)},
                            {"samples", result.samples},
                            {"loss", result.all.loss},
-                           {"accuracy", result.all.accuracy},
-                           {"disagreement", result.disagreement},
                            {"seconds", result.seconds}};
+    put_scores(result.all.scores, text);
+    if (std::isfinite(result.disagreement)) text["disagreement"] = result.disagreement;
     for (const Result& one : result.members) {
-      text["members"].push_back(
-          {{"member", one.member.string()}, {"loss", one.loss}, {"accuracy", one.accuracy}});
+      text["members"].push_back({{"member", one.member.string()}, {"loss", one.loss}});
+      put_scores(one.scores, text["members"].back());
     }
     if (!ensemble.weights.empty()) text["weights"] = ensemble.weights;
     fmt::print("{}\n", text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -38,18 +49,21 @@ int eval_ensemble(const api::LoadRequest& request, bool json, const Context& con
   for (size_t i = 0; i < result.members.size(); ++i) {
     const Result& one = result.members[i];
     const auto name = std::filesystem::absolute(one.member).lexically_relative(directory);
-    fmt::print("{:<24} loss {:.4f}, accuracy {:.2f} %{}\n", name.string(), one.loss,
-               100 * one.accuracy,
+    fmt::print("{:<24} loss {:.4f}, {}{}\n", name.string(), one.loss, run::to_text(one.scores),
                ensemble.weights.empty() ? "" : fmt::format(", weight {:.3f}", ensemble.weights[i]));
   }
-  const char* how = ensemble.combine == api::Combine::mean   ? "mean of probabilities"
+  const char* how = ensemble.combine == api::Combine::mean   ? "mean of predictions"
                     : ensemble.combine == api::Combine::vote ? "vote"
                                                              : "weighted mean";
-  fmt::print("{:<24} loss {:.4f}, accuracy {:.2f} %\n",
-             fmt::format("all {}, {}", result.members.size(), how), result.all.loss,
-             100 * result.all.accuracy);
-  fmt::print("two members differ in {:.2f} % of {} test samples; {}\n", 100 * result.disagreement,
-             format_count(result.samples), format_duration(result.seconds));
+  fmt::print("{:<24} loss {:.4f}, {}\n", fmt::format("all {}, {}", result.members.size(), how),
+             result.all.loss, run::to_text(result.all.scores));
+  const std::string samples = fmt::format("{} test samples; {}", format_count(result.samples),
+                                          format_duration(result.seconds));
+  if (std::isfinite(result.disagreement)) {
+    fmt::print("two members differ in {:.2f} % of {}\n", 100 * result.disagreement, samples);
+  } else {
+    fmt::print("{}\n", samples);
+  }
   return kExitDone;
 }
 

@@ -12,7 +12,7 @@
 #include "syrtos/base/format.h"
 #include "syrtos/cli/command.h"
 #include "syrtos/cli/ensemble_report.h"
-#include "syrtos/report/class_report.h"
+#include "syrtos/report/test_report.h"
 
 namespace syrtos::cli {
 
@@ -25,35 +25,21 @@ struct Options {
   bool json = false;
 };
 
-nlohmann::json to_json(const report::ClassScore& score) {
-  return {{"name", score.name},
-          {"precision", score.precision},
-          {"recall", score.recall},
-          {"f1", score.f1},
-          {"samples", score.samples}};
-}
-
-nlohmann::json to_json(const report::ClassReport& report) {
-  nlohmann::json classes = nlohmann::json::array();
-  nlohmann::json confusion = nlohmann::json::array();
-  for (size_t label = 0; label < report.names.size(); ++label) {
-    classes.push_back(to_json(report.classes[label]));
-    nlohmann::json row = nlohmann::json::array();
-    for (size_t other = 0; other < report.names.size(); ++other) {
-      row.push_back(report.count(label, other));
-    }
-    confusion.push_back(std::move(row));
-  }
-  return {{"classes", classes},
-          {"mean_of_classes", to_json(report.mean)},
-          {"mean_of_samples", to_json(report.weighted)},
-          {"confusion", confusion}};
-}
-
-void write_picture(const report::ClassReport& report, const std::filesystem::path& file) {
+void write_picture(const std::string& svg, const std::filesystem::path& file) {
   AtomicFile out(file);
-  out.write(report::to_svg(report));
+  out.write(svg);
   out.commit();
+}
+
+/// "top 5 99.12 %": what is worth a word beside what people see anyway.
+std::string scores_text(const train::Evaluation& result, int64_t outputs) {
+  std::string text;
+  for (const run::Score& score : result.scores) {
+    // Of five classes all are among the five most probable.
+    if (score.metric->name == "top5" && outputs <= 5) continue;
+    text += fmt::format(", {}", score.metric->named_text(score.value));
+  }
+  return text;
 }
 
 int run_eval(const Options& options, const Context& context) {
@@ -69,18 +55,14 @@ int run_eval(const Options& options, const Context& context) {
     return eval_ensemble(options.load, options.json, context);
   }
   train::Predictor predictor = api::load(options.load, surroundings(context));
-  const bool by_class = options.report || !options.picture.empty();
-  const train::Evaluation result = predictor.evaluate_test(context.interrupted, by_class);
+  const bool in_detail = options.report || !options.picture.empty();
+  const train::Evaluation result = predictor.evaluate_test(context.interrupted, in_detail);
   if (context.interrupted()) {
     fmt::print(stderr, "interrupted after {} samples\n", result.samples);
     return kExitFailed;
   }
-  // Of five classes all are among the five most probable.
   const nn::ModelOptions& network = predictor.description().options;
-  const bool has_top5 = network.classes > 5;
-  std::optional<report::ClassReport> classes;
-  if (by_class) classes = report::make_class_report(result.confusion, predictor.class_names());
-  if (!options.picture.empty()) write_picture(*classes, options.picture);
+  if (!options.picture.empty()) write_picture(report::report_svg(result.details), options.picture);
   if (options.json) {
     nlohmann::json json = {{"checkpoint", predictor.checkpoint().string()},
                            {"network", to_string(predictor.description().network)},
@@ -88,21 +70,21 @@ int run_eval(const Options& options, const Context& context) {
                            {"precision", to_string(predictor.precision().dtype)},
                            {"samples", result.samples},
                            {"loss", result.loss},
-                           {"accuracy", result.accuracy},
                            {"seconds", result.seconds}};
-    if (has_top5) json["top5"] = result.top5;
-    if (options.report) json["report"] = to_json(*classes);
-    fmt::print("{}\n", json.dump());
+    for (const run::Score& score : result.scores) {
+      if (score.metric->name == "top5" && network.classes <= 5) continue;
+      json[std::string(score.metric->name)] = score.value;
+    }
+    if (options.report) json["report"] = report::report_json(result.details);
+    fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     return kExitDone;
   }
-  fmt::print("{} ({}) on {}: {} test {}s in {}, loss {:.4f}, accuracy {:.2f} %{}, {}\n",
+  fmt::print("{} ({}) on {}: {} test {}s in {}, loss {:.4f}{}, {}\n",
              to_string(predictor.description().network), predictor.checkpoint().string(),
              predictor.description().data, format_count(result.samples),
              network.height > 1 ? "image" : "sample", to_string(predictor.precision().dtype),
-             result.loss, 100 * result.accuracy,
-             has_top5 ? fmt::format(", top 5 {:.2f} %", 100 * result.top5) : "",
-             format_duration(result.seconds));
-  if (options.report) fmt::print("\n{}", report::to_text(*classes));
+             result.loss, scores_text(result, network.classes), format_duration(result.seconds));
+  if (options.report) fmt::print("\n{}", report::report_text(result.details));
   return kExitDone;
 }
 
@@ -121,10 +103,14 @@ void add_eval(Command app, Run& run) {
   command.add_option("--batch", options->load.batch, "samples at a time");
   command.add_option("--views", options->load.views,
                      "of each sample, averaged: none, flip or flip+shift");
-  command.add_flag("--report", options->report,
-                   "precision, recall and F1 of each class, and what is confused most often");
+  command.add_flag(
+      "--report", options->report,
+      "class by class, label by label or value by value: precision, recall and F1, what "
+      "is confused most often, or errors");
   command
-      .add_option("--picture", options->picture, "draw what is taken for what into this SVG file")
+      .add_option("--picture", options->picture,
+                  "draw the report into this SVG file: what is taken for what, bars of labels, or "
+                  "predictions over true values")
       .type_name("FILE.svg");
   command.add_flag("--json", options->json, "print the result as JSON");
   command.footer(

@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "syrtos/search/metric.h"
-
 namespace syrtos::cli {
 
 void SearchProgress::begin(const search::Plan& plan) {
-  metric_ = plan.metric();
+  metric_ = &plan.metric();
   trials_ = plan.settings.trials;
 }
 
@@ -17,10 +15,9 @@ void SearchProgress::happened(const search::Event& event, const search::Ledger& 
   line_.show(fmt::format(
       "{}{} trials, {} running, {} epochs{}", ledger.trials().size(),
       trials_ > 0 ? fmt::format(" of {}", trials_) : "", ledger.running(), ledger.epochs(),
-      best == nullptr
-          ? ""
-          : fmt::format(", best {} (trial {})",
-                        search::short_value(metric_, ledger.best_of(*best)->value), best->number)));
+      best == nullptr ? ""
+                      : fmt::format(", best {} (trial {})",
+                                    metric_->text(ledger.best_of(*best)->value), best->number)));
 }
 
 void SearchProgress::slots(int /*count*/, const std::string& note) {
@@ -33,8 +30,8 @@ void SearchProgress::tell_end(const search::Event& event, const search::Ledger& 
   const search::Trial* winner = ledger.best();
   std::string text = fmt::format("trial {}", trial.number);
   if (best) {
-    text += fmt::format(": {} after {} epoch{}", search::value_text(metric_, best->value),
-                        trial.epoch, trial.epoch == 1 ? "" : "s");
+    text += fmt::format(": {} after {} epoch{}", metric_->named_text(best->value), trial.epoch,
+                        trial.epoch == 1 ? "" : "s");
   }
   switch (event.end) {
     case search::PieceEnd::failed:

@@ -25,7 +25,7 @@ class SearchProgress final : public search::Observer {
 
   std::FILE* out_;
   StatusLine line_;
-  job::Metric metric_ = {};
+  const run::Metric* metric_ = nullptr;
   int64_t trials_ = 0;
 };
 

@@ -65,16 +65,23 @@ std::string result_text(const api::Trained& trained) {
   const auto best = std::find_if(all.rbegin(), all.rend(),
                                  [](const train::EpochMetrics& epoch) { return epoch.best; });
   if (last.best || best == all.rend()) {
-    return fmt::format("test accuracy {:.2f} %{}; {}", 100 * last.test_accuracy,
+    return fmt::format("{}{}; {}", run::to_text(last.test, last.set + " "),
                        all.size() > 1 ? ", the best" : "",
                        (last.best ? directory.best() : directory.last()).string());
   }
-  if (best->test_accuracy == last.test_accuracy) {
-    return fmt::format("test accuracy {:.2f} %, as in epoch {}, which is kept as the best; {}",
-                       100 * last.test_accuracy, best->epoch, directory.best().string());
+  if (best->test == last.test) {
+    return fmt::format("{}, as in epoch {}, which is kept as the best; {}",
+                       run::to_text(last.test, last.set + " "), best->epoch,
+                       directory.best().string());
   }
-  return fmt::format("test accuracy {:.2f} % at the end, {:.2f} % at best (epoch {}); {}",
-                     100 * last.test_accuracy, 100 * best->test_accuracy, best->epoch,
+  if (last.test.size() == 1 || !last.test[1].metric->shown) {
+    const run::Metric& metric = *last.test[0].metric;
+    return fmt::format("{} {} at the end, {} at best (epoch {}); {}", last.set,
+                       metric.named_text(last.test[0].value), metric.text(best->test[0].value),
+                       best->epoch, directory.best().string());
+  }
+  return fmt::format("{} at the end; at best {} (epoch {}); {}",
+                     run::to_text(last.test, last.set + " "), run::to_text(best->test), best->epoch,
                      directory.best().string());
 }
 

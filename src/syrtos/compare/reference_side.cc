@@ -33,7 +33,7 @@ std::map<ValueId, ops::RefTensor> ReferenceSide::evaluate(const Batch& batch, bo
   given[model_.images] = batch.images;
   ops::RefTensor labels({static_cast<int64_t>(batch.labels.size())});
   labels.values.assign(batch.labels.begin(), batch.labels.end());
-  given[model_.labels] = std::move(labels);
+  given[model_.targets] = std::move(labels);
   return graph::evaluate_reference(graph, std::move(given), {.seed = 1, .step = 0});
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "syrtos/base/format.h"
 #include "syrtos/data/pictures/drawing.h"
@@ -112,7 +113,53 @@ std::string shortened(const std::string& name) {
   return characters <= kLongestName ? text : text.substr(0, cut) + "…";
 }
 
+/// A row for each label that samples have or have not.
+std::vector<Row> rows_of_labels(const Dataset& dataset, const SheetOptions& options) {
+  const TargetInfo& targets = dataset.info().targets;
+  std::vector<Row> rows;
+  for (int64_t k = 0; k < std::min<int64_t>(targets.values, options.most_classes); ++k) {
+    Row row{.name = shortened(targets.name(k)), .count = {}, .samples = {}};
+    int64_t count = 0;
+    for (int64_t i = 0; i < dataset.size(); ++i) {
+      if (dataset.target(i).values[static_cast<size_t>(k)] == 0) continue;
+      if (count++ < options.samples_per_class) row.samples.push_back(i);
+    }
+    row.count = format_count(count);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+/// Rows of as many samples each, from the least to the largest first value.
+std::vector<Row> rows_of_values(const Dataset& dataset, const SheetOptions& options) {
+  constexpr int64_t kRows = 5;
+  std::vector<int64_t> order(static_cast<size_t>(dataset.size()));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  const auto value = [&](int64_t index) { return dataset.target(index).values[0]; };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return value(a) < value(b); });
+  std::vector<Row> rows;
+  for (int64_t r = 0; r < std::min(kRows, dataset.size()); ++r) {
+    const int64_t begin = dataset.size() * r / std::min(kRows, dataset.size());
+    const int64_t end = dataset.size() * (r + 1) / std::min(kRows, dataset.size());
+    Row row{.name = fmt::format("{:.4g} to {:.4g}", value(order[static_cast<size_t>(begin)]),
+                                value(order[static_cast<size_t>(end - 1)])),
+            .count = format_count(end - begin),
+            .samples = {}};
+    const int64_t shown = std::min<int64_t>(end - begin, options.samples_per_class);
+    for (int64_t i = 0; i < shown; ++i) {
+      row.samples.push_back(order[static_cast<size_t>(begin + i * (end - begin) / shown)]);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 std::vector<Row> choose_rows(const Dataset& dataset, const SheetOptions& options) {
+  if (dataset.info().targets.values > 0) {
+    return dataset.info().targets.binary ? rows_of_labels(dataset, options)
+                                         : rows_of_values(dataset, options);
+  }
   const std::vector<std::string>& classes = dataset.info().classes;
   const auto count = std::min<size_t>(classes.size(), static_cast<size_t>(options.most_classes));
   std::vector<Row> rows(count);
@@ -138,6 +185,13 @@ std::string title_of(const DatasetInfo& info, size_t rows) {
                                ? fmt::format("{} channel{} of {}", info.channels,
                                              info.channels == 1 ? "" : "s", info.width)
                                : fmt::format("{}x{}x{}", info.channels, info.height, info.width);
+  const TargetInfo& targets = info.targets;
+  if (targets.values > 0) {
+    return fmt::format("{} samples, {}, by {}", format_count(info.size), size,
+                       targets.binary       ? "label"
+                       : targets.values > 1 ? targets.name(0)
+                                            : "value");
+  }
   const std::string classes = rows < info.classes.size()
                                   ? fmt::format("{} of {} classes", rows, info.classes.size())
                                   : fmt::format("{} classes", rows);

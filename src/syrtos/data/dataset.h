@@ -8,20 +8,21 @@
 #include <vector>
 
 #include "syrtos/data/pictures/resize.h"
+#include "syrtos/data/target.h"
 #include "syrtos/tensor/dtype.h"
 #include "syrtos/tensor/shape.h"
 
 namespace syrtos::data {
 
-/// One sample as it is stored: channels-last values and a label. The memory belongs to the data set
-/// or to the scratch it was read with.
+/// One sample as it is stored: channels-last values and what is to be found out about it. The
+/// memory belongs to the data set or to the scratch it was read with.
 struct Sample {
   const void* values = nullptr;  ///< [height, width, channels]
   DType dtype = DType::u8;       ///< u8 (pictures) or f32 (signals)
   int64_t channels = 0;
   int64_t height = 0;  ///< 1 for signals
   int64_t width = 0;
-  int32_t label = 0;
+  Target target = {};
 
   int64_t elements() const { return channels * height * width; }
   const uint8_t* bytes() const { return static_cast<const uint8_t*>(values); }
@@ -45,9 +46,11 @@ struct DatasetInfo {
   int64_t channels = 0;
   int64_t height = 0;  ///< 0 when samples differ in size, as width
   int64_t width = 0;
-  std::vector<std::string> classes = {};  ///< names; label k means classes[k]
-  bool decodes = false;                   ///< reading a sample takes work that is worth keeping
-  std::vector<std::string> notes = {};    ///< what reading it had to decide, for people
+  std::vector<std::string> classes = {};  ///< names; label k means classes[k]; none: see targets
+  TargetInfo targets = {};                ///< values that samples have instead of classes
+  bool asks_samples = false;  ///< targets are known only when samples are read, which takes work
+  bool decodes = false;       ///< reading a sample takes work that is worth keeping
+  std::vector<std::string> notes = {};  ///< what reading it had to decide, for people
 
   bool same_size() const { return height > 0 && width > 0; }
   /// Rows of a few numbers that mean different things, such as age and income, unlike the values of
@@ -66,7 +69,9 @@ class Dataset {
 
   const DatasetInfo& info() const { return info_; }
   int64_t size() const { return info_.size; }
-  virtual int32_t label(int64_t index) const = 0;
+  virtual Target target(int64_t index) const = 0;
+  /// Of data with classes.
+  int32_t label(int64_t index) const { return target(index).label; }
   /// 0 <= index < size(). The result is valid until `scratch` is used again. Throws RunError that
   /// names file, offset, expected and found when a sample turns out to be damaged or gone.
   virtual Sample read(int64_t index, Scratch& scratch) const = 0;
@@ -94,7 +99,8 @@ struct Normalization {
 /// A data set to learn from and one to measure with. They share classes.
 struct Splits {
   std::unique_ptr<Dataset> train;
-  std::unique_ptr<Dataset> test;
+  std::unique_ptr<Dataset> test = nullptr;        ///< nullptr: it comes without one
+  std::unique_ptr<Dataset> validation = nullptr;  ///< to measure with while training; nullptr: test
 };
 
 }  // namespace syrtos::data

@@ -14,8 +14,10 @@
 #include "syrtos/data/formats/image_folder.h"
 #include "syrtos/data/formats/mnist.h"
 #include "syrtos/data/formats/numpy.h"
+#include "syrtos/data/formats/picture_table.h"
 #include "syrtos/data/pack/pack_files.h"
 #include "syrtos/data/pictures/picture.h"
+#include "syrtos/data/sets/split.h"
 
 namespace syrtos::data {
 
@@ -34,7 +36,15 @@ Splits open_stored(const fs::path& directory, const OpenOptions&) {
 }
 
 Splits open_text(const fs::path& path, const OpenOptions& options) {
-  return open_csv(path, options.label_column);
+  return open_csv(path, options.label_column, options.targets);
+}
+
+Splits open_arrays(const fs::path& path, const OpenOptions& options) {
+  return open_numpy(path, options.targets);
+}
+
+Splits open_table(const fs::path& path, const OpenOptions& options) {
+  return open_picture_table(path, options.label_column, options.targets);
 }
 
 template <Splits (*kOpen)(const fs::path&)>
@@ -47,7 +57,8 @@ constexpr std::array kFormats = {
     Format{"packs (train.pack, test.pack)", has_packs, open_stored},
     Format{"MNIST's four IDX files", has_mnist, open_plainly<open_mnist>},
     Format{"CIFAR's files or their archive", has_cifar, open_plainly<open_cifar>},
-    Format{"NumPy arrays (.npz; x_train.npy, ...)", has_numpy, open_plainly<open_numpy>},
+    Format{"NumPy arrays (.npz; x_train.npy, ...)", has_numpy, open_arrays},
+    Format{"pictures with a table of their labels (.csv, .tsv)", has_picture_table, open_table},
     Format{"signals as text (.csv, .tsv; train.csv and test.csv)", has_csv, open_text},
     Format{"a folder of pictures per class", has_image_folder, open_plainly<open_image_folder>},
 };
@@ -169,10 +180,22 @@ Splits open(const std::string& name_or_path, const fs::path& cache_home,
   const fs::path path = path_of(name_or_path, cache_home);
   const Format& format = format_of(path);
   log_info("data {}: found {} in {}", name_or_path, format.looked_for, path.string());
-  Splits splits = format.open(path, options);
-  log_info("data {}: {} training samples, {} test samples, {} classes", name_or_path,
-           splits.train->size(), splits.test->size(), splits.train->info().classes.size());
+  Splits splits = divide(format.open(path, options), options);
+  const DatasetInfo& info = splits.train->info();
+  log_info("data {}: {} training samples, {} test samples, {}", name_or_path, splits.train->size(),
+           splits.test->size(),
+           info.targets.values > 0 ? fmt::format("{} values each", info.targets.values)
+                                   : fmt::format("{} classes", info.classes.size()));
   return splits;
+}
+
+Splits divide(Splits splits, const OpenOptions& options) {
+  if (options.validation > 0) {
+    Splits parts = split_share(std::move(splits.train), options.validation, options.seed);
+    if (!splits.test) return parts;
+    return {std::move(parts.train), std::move(splits.test), std::move(parts.test)};
+  }
+  return splits.test ? std::move(splits) : split_every_tenth(std::move(splits.train));
 }
 
 }  // namespace syrtos::data

@@ -15,10 +15,18 @@ std::filesystem::path data_directory(const std::filesystem::path& cache_home);
 /// that is both means the fetched one only if it is in the catalogue. Throws RequestError that says
 /// what was looked for and what to do.
 struct OpenOptions {
-  std::string label_column = {};  ///< of CSV files, see formats/csv_columns.h
+  std::string label_column = {};  ///< of CSV files and tables, see formats/csv_columns.h
+  TargetKind targets = TargetKind::found_out;  ///< what numbers beside samples are
+  /// The share of the training data that is kept for validation; 0: none. It is the test data of
+  /// data that comes without, of which otherwise every tenth sample is kept.
+  double validation = 0;
+  uint64_t seed = 1;  ///< of that division
 };
 Splits open(const std::string& name_or_path, const std::filesystem::path& cache_home,
             const OpenOptions& options = {});
+
+/// Divides data as open() does: what comes without test data, or has a share kept for validation.
+Splits divide(Splits splits, const OpenOptions& options);
 
 /// What open() takes for the same data from any directory: a path becomes an absolute one. Throws
 /// as open().

@@ -143,7 +143,7 @@ Statistics measure(const Dataset& dataset, int64_t most_samples,
     read_blocks(dataset, begin, end, result.samples, blocks);
     for (const Block& block : blocks) total.add(block);
   }
-  for (int64_t i = 0; i < dataset.size(); ++i) {
+  for (int64_t i = 0; i < dataset.size() && !result.per_class.empty(); ++i) {
     ++result.per_class[static_cast<size_t>(dataset.label(i))];
   }
   for (const Sums& sums : total.channels) {

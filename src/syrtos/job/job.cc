@@ -1,5 +1,7 @@
 #include "syrtos/job/job.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "syrtos/base/error.h"
@@ -19,19 +21,9 @@ BatchNorm parse_batch_norm(std::string_view name) {
                suggestion(name, {"local", "synchronised"}));
 }
 
-const char* to_string(Metric metric) { return metric == Metric::accuracy ? "accuracy" : "loss"; }
-
-Metric parse_metric(std::string_view name) {
-  if (name == "accuracy") return Metric::accuracy;
-  if (name == "loss") return Metric::loss;
-  fail_request("unknown metric '{}'{}", name, suggestion(name, {"accuracy", "loss"}));
-}
-
-bool higher_is_better(Metric metric) { return metric == Metric::accuracy; }
-
 optim::EarlyStopping watch_of(const EarlyStop& early_stop) {
   using Mode = optim::EarlyStopping::Mode;
-  return {higher_is_better(early_stop.metric) ? Mode::highest : Mode::lowest, early_stop.patience,
+  return {early_stop.metric->higher_is_better ? Mode::highest : Mode::lowest, early_stop.patience,
           early_stop.min_delta};
 }
 
@@ -42,7 +34,7 @@ nn::ModelOptions Job::model_options(int64_t samples) const {
           .height = image[1],
           .width = image[2],
           .dtype = precision.dtype,
-          .label_smoothing = static_cast<float>(label_smoothing),
+          .task = task,
           .synchronised_batch_norm = replicas() > 1 && synchronises_batch_norm()};
 }
 
@@ -69,6 +61,12 @@ int64_t Job::total_steps() const {
   return steps > 0 ? std::min(all, steps) : all;
 }
 
+std::vector<std::string> Job::output_names() const {
+  std::vector<std::string> names = data.train->info().classes;
+  for (int64_t k = 0; k < targets.values; ++k) names.push_back(targets.name(k));
+  return names;
+}
+
 const char* Job::sample_word() const { return image[1] > 1 ? "image" : "sample"; }
 
 int64_t Job::share(int worker) const {
@@ -91,7 +89,9 @@ namespace {
 void put_data(const Job& job, JobRequest& request) {
   request.data = job.data_name;
   request.samples = job.random_samples;
-  request.label_column = job.label_column;
+  request.label_column = job.open.label_column;
+  request.validation = job.open.validation;
+  request.target_scale = job.task.mean.empty() ? "none" : "standard";
   request.augment = to_string(job.augment);
   request.remainder = to_string(job.remainder);
   request.prefetch = job.prefetch;
@@ -136,14 +136,18 @@ JobRequest to_request(const Job& job) {
   request.seed = static_cast<int64_t>(job.seed);
   request.run = job.run.string();
   request.clip = job.clip;
-  request.label_smoothing = job.label_smoothing;
+  request.loss = nn::loss_text(job.task);
+  request.class_weights = job.task.class_weights.empty()
+                              ? "none"
+                              : fmt::format("{}", fmt::join(job.task.class_weights, ","));
+  request.label_smoothing = job.task.label_smoothing;
   request.checkpoint_every = job.checkpoint_every;
   put_data(job, request);
   put_optimizer(job, request);
   request.views = to_string(job.views);
   request.evaluate_every = job.evaluate_every;
   request.patience = job.early_stop.patience;
-  request.metric = to_string(job.early_stop.metric);
+  request.metric = job.early_stop.metric->name;
   request.min_delta = job.early_stop.min_delta;
   apply(job.strategy, job.workers, request);
   request.min_workers = job.min_workers;

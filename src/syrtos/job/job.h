@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "syrtos/data/dataset.h"
+#include "syrtos/data/open.h"
 #include "syrtos/data/pipeline/augment.h"
 #include "syrtos/data/pipeline/order.h"
 #include "syrtos/data/sets/fit.h"
@@ -20,6 +21,7 @@
 #include "syrtos/optim/early_stopping.h"
 #include "syrtos/optim/optimizer.h"
 #include "syrtos/optim/schedule.h"
+#include "syrtos/run/metric.h"
 #include "syrtos/strategy/options.h"
 
 namespace syrtos::job {
@@ -35,16 +37,10 @@ enum class BatchNorm { local, synchronised };
 const char* to_string(BatchNorm batch_norm);
 BatchNorm parse_batch_norm(std::string_view name);
 
-/// What is watched on the test data.
-enum class Metric { accuracy, loss };
-const char* to_string(Metric metric);
-Metric parse_metric(std::string_view name);
-bool higher_is_better(Metric metric);
-
 /// When a run ends before its last epoch.
 struct EarlyStop {
   int patience = 0;  ///< Evaluations without improvement; 0: never.
-  Metric metric = Metric::accuracy;
+  const run::Metric* metric = &run::metric("accuracy");
   double min_delta = 0;  ///< The least change that is an improvement.
 };
 optim::EarlyStopping watch_of(const EarlyStop& early_stop);
@@ -53,14 +49,16 @@ optim::EarlyStopping watch_of(const EarlyStop& early_stop);
 /// its own type; the texts that people write are in JobRequest. Copies have the data in common.
 struct Job {
   nn::Network network;
-  Shape image = {};  ///< [channels, height, width].
-  int64_t classes = 0;
+  Shape image = {};     ///< [channels, height, width].
+  nn::Task task = {};   ///< What is learnt.
+  int64_t classes = 0;  ///< Outputs: one for each class, value or label.
 
   std::string data_name = {};  ///< As --data takes it, for people and for whoever opens it again.
   bool random_data = false;
   int64_t random_samples = 0;
-  std::string label_column = {};  ///< Of a CSV file, see data/formats/csv_columns.h.
-  JobData data = {};
+  data::OpenOptions open = {};    ///< How the data is read and divided.
+  JobData data = {};              ///< `test`: what epochs are measured on.
+  data::TargetInfo targets = {};  ///< Of values and labels.
   Shape stored = {};  ///< Of the samples as they are stored; 0x0 pixels: different sizes.
   data::Normalization normalization = {};
   data::Fit fit = data::Fit::exact;  ///< Of samples that do not have the network's size.
@@ -80,8 +78,7 @@ struct Job {
   std::filesystem::path weights = {};  ///< To start from; empty: they are drawn.
   std::string freeze = {};             ///< Patterns of parameters that stay as they are.
   double clip = 0;                     ///< The largest norm of the gradient; 0: any.
-  double label_smoothing = 0;
-  int64_t checkpoint_every = 0;  ///< Steps; 0: after each epoch only.
+  int64_t checkpoint_every = 0;        ///< Steps; 0: after each epoch only.
 
   optim::OptimizerOptions optimizer = {};
   double weight_decay = 0;
@@ -129,6 +126,10 @@ struct Job {
   int64_t steps_per_epoch() const;
   /// Of a run that begins anew.
   int64_t total_steps() const;
+  /// What epochs are measured on: "test" or "validation" data.
+  const char* measured_word() const { return open.validation > 0 ? "validation" : "test"; }
+  /// Of the classes, values or labels.
+  std::vector<std::string> output_names() const;
   /// What people call a sample: "image", or "sample" of signals and tables.
   const char* sample_word() const;
   /// Samples that one worker takes in a step, and in the last step of an epoch when that one is

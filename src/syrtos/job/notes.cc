@@ -87,6 +87,10 @@ class Notes {
     const bool is_file = name.ends_with(".csv") || name.ends_with(".tsv");
     unused("data.label_column", is_file || name.find('/') != std::string_view::npos,
            "without a CSV file");
+    const std::string loss = fmt::format("with --loss {}", nn::loss_text(job_.task));
+    unused("data.target_scale", job_.task.has_values(), loss);
+    unused("label_smoothing", job_.task.has_classes(), loss);
+    unused("data.validation", !job_.random_data, "with --data random");
     if (job_.image[1] == 1 && job_.augment.flip != data::Flip::none) {
       add("--augment flip turns signals around, the last value first; of a table that mixes "
           "columns");
@@ -163,27 +167,37 @@ class Notes {
   }
 
   void look_at_classes() {
-    if (job_.random_data) return;
+    if (job_.random_data || !job_.task.has_classes()) return;
+    if (job_.data.train->info().asks_samples) return;
     const std::vector<std::string>& names = job_.data.train->info().classes;
     const std::vector<int64_t> train = per_class(*job_.data.train, names.size());
     const std::vector<int64_t> test = per_class(*job_.data.test, names.size());
     std::vector<std::string> untrained;
     std::vector<std::string> untested;
+    std::vector<std::string> few;
+    constexpr int64_t kFew = 10;
     for (size_t k = 0; k < names.size(); ++k) {
       if (train[k] == 0) untrained.push_back(names[k]);
+      if (train[k] > 0 && train[k] < kFew) {
+        few.push_back(fmt::format("{} ({})", names[k], train[k]));
+      }
       if (train[k] > 0 && test[k] == 0) {
         untested.push_back(fmt::format("{} ({} to train)", names[k], train[k]));
       }
     }
     say_classes("no training samples", untrained, names.size());
-    say_classes("no test samples, of which the test accuracy says nothing", untested, names.size());
+    say_classes(
+        fmt::format("no {0} samples, of which the {0} accuracy says nothing", job_.measured_word()),
+        untested, names.size());
+    say_classes(fmt::format("fewer than {} training samples, too few to learn much from", kFew),
+                few, names.size());
     if (job_.classes > static_cast<int64_t>(names.size())) {
       add("--classes {}: the data has {}, so the others are never the answer", job_.classes,
           names.size());
     }
   }
 
-  void say_classes(const char* have, const std::vector<std::string>& some, size_t all) {
+  void say_classes(const std::string& have, const std::vector<std::string>& some, size_t all) {
     constexpr size_t kShown = 5;
     if (some.empty()) return;
     const std::vector<std::string> shown(some.begin(),

@@ -23,8 +23,11 @@ struct JobRequest {
   std::string input =
       "auto";  ///< "32", "48x64", "3x48x64"; auto: the data's images, or the network's default
 
-  std::string data = "mnist";       ///< a data set's name, random, or a path
-  std::string label_column = {};    ///< of a CSV file; empty: found out
+  std::string data = "mnist";     ///< a data set's name, random, or a path
+  std::string label_column = {};  ///< of a CSV file or table; empty: found out
+  std::string target_scale =
+      "auto";                       ///< values are learnt in deviations (standard), or as they are
+  double validation = 0;            ///< share of the training data to measure with
   int64_t samples = 1024;           ///< of random data
   std::string augment = "none";     ///< how training samples are varied, see data/augment.h
   std::string remainder = "short";  ///< of an epoch: short, drop or pad
@@ -38,8 +41,10 @@ struct JobRequest {
   std::string precision = "auto";
   int64_t threads = 0;  ///< 0: all cores
   int64_t seed = 1;
-  std::string run = {};  ///< empty: runs/<network>-<date>-<time>
-  double clip = 0;       ///< largest norm of the gradient; 0: any
+  std::string run = {};       ///< empty: runs/<network>-<date>-<time>
+  double clip = 0;            ///< largest norm of the gradient; 0: any
+  std::string loss = "auto";  ///< see nn/task.h; auto: what fits the data
+  std::string class_weights = "none";
   double label_smoothing = 0;
 
   std::string optimizer = "momentum";
@@ -83,7 +88,7 @@ struct JobRequest {
   std::string replay = {};           ///< file of computing times that are slept instead of computed
 
   int64_t patience = 0;  ///< epochs without improvement after which the run ends; 0: never
-  std::string metric = "accuracy";
+  std::string metric = "auto";
   double min_delta = 0;
 
   /// Keys of the fields that somebody has set, for notes about those that have no effect.

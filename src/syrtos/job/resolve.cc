@@ -24,8 +24,10 @@ void require(bool condition, std::string_view option, std::string_view expected,
 }
 
 void check_numbers(const JobRequest& request) {
-  require(request.classes >= 2 || request.classes == kUnset, "--classes", "2 or more",
+  require(request.classes >= 1 || request.classes == kUnset, "--classes", "2 or more",
           request.classes);
+  require(request.validation >= 0 && request.validation < 1, "--validation",
+          "a share of at least 0 (none) and below 1", request.validation);
   require(request.batch >= 1, "--batch", "1 or more", request.batch);
   require(request.accumulate >= 0 && request.accumulate <= kMaxCount, "--accumulate",
           "0 (chosen), 1 (the whole batch at once) or more micro-batches", request.accumulate);
@@ -166,8 +168,8 @@ Job resolve(const JobRequest& request, const CpuInfo& cpu, const std::filesystem
   job.schedule = schedule_of(request, job.optimizer.method);
   job.weight_decay = request.weight_decay;
   job.lookahead = request.lookahead;
-  job.early_stop = {static_cast<int>(request.patience), parse_metric(request.metric),
-                    request.min_delta};
+  job.early_stop.patience = static_cast<int>(request.patience);
+  job.early_stop.min_delta = request.min_delta;
   job.workers = static_cast<int>(request.workers);
   job.strategy = strategy_options(request);
   job.batch_norm = batch_norm_of(request, job.strategy);
@@ -186,7 +188,6 @@ Job resolve(const JobRequest& request, const CpuInfo& cpu, const std::filesystem
   job.weights = weights_of(request, job.network);
   job.freeze = request.freeze;
   job.clip = request.clip;
-  job.label_smoothing = request.label_smoothing;
   job.checkpoint_every = request.checkpoint_every;
   job.views = parse_views(request.views);
   job.evaluate_every = evaluates_every(request);

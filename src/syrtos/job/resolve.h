@@ -13,6 +13,7 @@ namespace syrtos::job {
 struct Own {
   std::optional<nn::Network> network = {};  ///< None: the request's.
   /// None: the request's. It must have the network's image size; the request's name is for people.
+  /// Without test data it is divided as data of files is.
   std::optional<JobData> data = {};
 };
 
@@ -21,7 +22,13 @@ struct Own {
 Job resolve(const JobRequest& request, const CpuInfo& cpu, const std::filesystem::path& cache_home,
             Own own = {});
 
+/// Data to train on and to measure with: a share of it that is kept for validation, its test data,
+/// or, where there is none (nullptr), every tenth sample. As data that is opened by name is
+/// divided.
+JobData divide(JobData own, const data::OpenOptions& options);
+
 /// Random data to train on, and an eighth as much, from another seed, to measure with.
-data::Splits random_splits(int64_t samples, const Shape& image, int64_t classes, uint64_t seed);
+data::Splits random_splits(int64_t samples, const Shape& image, int64_t outputs,
+                           const nn::Task& task, uint64_t seed);
 
 }  // namespace syrtos::job

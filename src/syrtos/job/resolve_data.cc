@@ -9,16 +9,31 @@
 #include "syrtos/data/open.h"
 #include "syrtos/data/sets/cache.h"
 #include "syrtos/data/sets/random_data.h"
+#include "syrtos/data/sets/split.h"
 #include "syrtos/data/statistics.h"
 #include "syrtos/job/image_size.h"
 #include "syrtos/job/resolve.h"
+#include "syrtos/job/resolve_task.h"
 
 namespace syrtos::job {
 
-data::Splits random_splits(int64_t samples, const Shape& image, int64_t classes, uint64_t seed) {
-  return {std::make_unique<data::RandomDataset>(samples, image, classes, seed),
-          std::make_unique<data::RandomDataset>(std::max<int64_t>(1, samples / 8), image, classes,
-                                                ~seed)};
+data::Splits random_splits(int64_t samples, const Shape& image, int64_t outputs,
+                           const nn::Task& task, uint64_t seed) {
+  using data::RandomDataset;
+  const auto kind = task.has_classes()  ? RandomDataset::Kind::classes
+                    : task.has_labels() ? RandomDataset::Kind::labels
+                                        : RandomDataset::Kind::values;
+  return {std::make_unique<RandomDataset>(samples, image, kind, outputs, seed),
+          std::make_unique<RandomDataset>(std::max<int64_t>(1, samples / 8), image, kind, outputs,
+                                          ~seed)};
+}
+
+JobData divide(JobData own, const data::OpenOptions& options) {
+  if (options.validation == 0 && own.test) return own;
+  data::Splits parts = options.validation > 0
+                           ? data::split_share(own.train, options.validation, options.seed)
+                           : data::split_every_tenth(own.train);
+  return {std::move(parts.train), std::move(parts.test)};
 }
 
 namespace {
@@ -73,15 +88,7 @@ void check_size(const Job& job, int64_t samples) {
 
 /// What is known only when the data is there.
 void describe_data(const JobRequest& request, Job& job) {
-  const auto classes = static_cast<int64_t>(job.data.train->info().classes.size());
-  job.classes = request.classes == kUnset ? classes : request.classes;
-  if (job.classes < 2) {
-    fail_request("{}: expected samples of at least two classes, found one only", job.data_name);
-  }
-  if (job.classes < classes) {
-    fail_request("--classes: {} has labels of {} classes, found {}: use {} or more", job.data_name,
-                 classes, job.classes, classes);
-  }
+  resolve_task(request, job);
   constexpr int64_t kEnough = 4096;  // samples to know mean and deviation well
   job.normalization = data::measure_normalization(*job.data.train, kEnough);
 }
@@ -90,13 +97,16 @@ void make_random_data(const JobRequest& request, const ImageSize& size, Job& job
   job.random_data = true;
   job.image = job.stored = size.shape_for(job.network.info());
   check_size(job, request.samples);
-  job.classes = request.classes == kUnset ? job.network.info().classes : request.classes;
-  data::Splits splits = random_splits(request.samples, job.image, job.classes, job.seed);
+  const nn::Task task = request.loss == "auto" ? nn::Task() : nn::parse_loss(request.loss);
+  const int64_t outputs = request.classes == kUnset ? job.network.info().classes : request.classes;
+  data::Splits splits = random_splits(request.samples, job.image, outputs, task, job.seed);
   job.data = {std::move(splits.train), std::move(splits.test)};
+  resolve_task(request, job);
   job.normalization = {{0}, {1}};
 }
 
 void take_own_data(const JobRequest& request, const ImageSize& size, JobData own, Job& job) {
+  own = divide(std::move(own), job.open);
   const data::DatasetInfo& info = own.train->info();
   job.image = image_of(size, info, job);
   job.stored = info.shape();
@@ -112,7 +122,8 @@ void take_own_data(const JobRequest& request, const ImageSize& size, JobData own
 void open_data(const JobRequest& request, const ImageSize& size,
                const std::filesystem::path& cache_home, Job& job) {
   job.data_name = data::lasting_name(job.data_name, cache_home);
-  data::Splits splits = data::open(job.data_name, cache_home, {job.label_column});
+  data::Splits splits = data::open(job.data_name, cache_home, job.open);
+  if (splits.validation) splits.test = std::move(splits.validation);
   job.stored = splits.train->info().shape();
   job.image = image_of(size, splits.train->info(), job);
   check_size(job, splits.train->size());
@@ -210,7 +221,10 @@ void resolve_data(const JobRequest& request, const std::filesystem::path& cache_
   job.cache = data::parse_cache(request.cache);
   job.prefetch = static_cast<int>(request.prefetch);
   job.data_name = request.data;
-  job.label_column = request.label_column;
+  job.open = {.label_column = request.label_column,
+              .targets = target_kind(request),
+              .validation = request.validation,
+              .seed = job.seed};
   job.random_samples = request.samples;
   if (own) {
     take_own_data(request, size, *std::move(own), job);

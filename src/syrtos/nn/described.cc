@@ -59,11 +59,16 @@ class Description {
     builder.call_layers("");
     const ValueId logits = results.at(layers_.back().name());
     const Shape& shape = builder.shape(logits);
-    if (shape.rank() != 2 || shape[1] != options.classes) {
+    const bool fits = options.task.has_values() ? shape.elements() / shape[0] == options.classes
+                                                : shape.rank() == 2 && shape[1] == options.classes;
+    if (!fits) {
       layers_.back().fail(
           fmt::format("it is the output and gives {}, expected [batch, {}]: one value for each of "
-                      "the {} classes",
-                      shape_text(shape), options.classes, options.classes));
+                      "the {} {}",
+                      shape_text(shape), options.classes, options.classes,
+                      options.task.has_classes()  ? "classes"
+                      : options.task.has_labels() ? "labels"
+                                                  : "values to predict"));
     }
     return {.logits = logits};
   }

@@ -38,8 +38,8 @@ ValueId linear(const DescribedLayer& layer, const LayerPlace& p) {
   if (units != classes) {
     layer.fail(
         fmt::format("it is the output and gives [batch, {}], expected [batch, {}]: one "
-                    "value for each of the {} classes of the data",
-                    units, classes, classes));
+                    "value for each of the {} {} of the data",
+                    units, classes, classes, p.options.task.has_classes() ? "classes" : "values"));
   }
   if (bias) return p.builder.classifier(layer.name(), p.inputs[0], units);
   return p.builder.dense(layer.name(), p.inputs[0], units, {.bias = false, .f32_output = true});

@@ -8,19 +8,20 @@
 #include "syrtos/graph/graph.h"
 #include "syrtos/graph/parameters.h"
 #include "syrtos/nn/builder.h"
+#include "syrtos/nn/task.h"
 
 namespace syrtos::nn {
 
 /// What a network is built for; each of them takes all of it.
 struct ModelOptions {
   int64_t batch = 1;
-  int64_t classes = 10;
+  int64_t classes = 10;  ///< outputs: one for each class, value or label, as the task has them
   int64_t channels = 3;  ///< 0: the network's default, as for height and width
   int64_t height = 32;
   int64_t width = 32;
-  DType dtype = DType::f32;   ///< computed in: f32 or bf16
-  bool training = true;       ///< false: running statistics, no dropout, no side classifiers
-  float label_smoothing = 0;  ///< in the training loss only
+  DType dtype = DType::f32;  ///< computed in: f32 or bf16
+  bool training = true;      ///< false: running statistics, no dropout, no side classifiers
+  Task task = {};            ///< what it learns
   std::vector<std::string> frozen = {};  ///< parameters that training leaves as they are
   /// Batch norm uses the statistics of what all workers have of a batch (in training).
   bool synchronised_batch_norm = false;
@@ -31,7 +32,7 @@ struct Model {
   std::string name;
   graph::Graph graph;
   ValueId images = graph::kNone;               ///< input "images": [N,C,H,W] in the compute type
-  ValueId labels = graph::kNone;               ///< input "labels": [N] s32
+  ValueId targets = graph::kNone;              ///< input "labels" or "targets": see add_targets()
   ValueId logits = graph::kNone;               ///< output "logits": [N,classes] f32
   ValueId loss = graph::kNone;                 ///< output "loss": [1] f32, the mean over the batch
   std::vector<NamedInitializer> initializers;  ///< of every parameter and state

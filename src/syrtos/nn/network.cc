@@ -29,6 +29,17 @@ void freeze(graph::Graph& graph, const std::vector<std::string>& names) {
   }
 }
 
+/// Outputs of any shape as [N,outputs].
+ValueId as_rows(Builder& builder, ValueId outputs, const std::string& network, int64_t wanted) {
+  const Shape shape = builder.shape(outputs);
+  const int64_t found = shape.elements() / shape[0];
+  if (found != wanted) {
+    fail_request("{}: expected {} outputs, one for each class or value of the data, found {} ({})",
+                 network, wanted, found, to_string(shape));
+  }
+  return shape.rank() == 2 ? outputs : builder.flatten(outputs);
+}
+
 }  // namespace
 
 std::string to_string(const NetworkReference& reference) {
@@ -81,9 +92,10 @@ ModelOptions Network::complete(ModelOptions options) const {
     fail_request("{}: expected to compute in f32 or bf16, found {}", name(),
                  to_string(options.dtype));
   }
-  if (!(options.label_smoothing >= 0 && options.label_smoothing < 1)) {
+  const double smoothing = options.task.label_smoothing;
+  if (!(smoothing >= 0 && smoothing < 1)) {
     fail_request("{}: expected a label smoothing of at least 0 and below 1, found {}", name(),
-                 options.label_smoothing);
+                 smoothing);
   }
   return options;
 }
@@ -93,16 +105,15 @@ Model Network::build_complete(const ModelOptions& o) const {
   model.name = name();
   graph::Graph& graph = model.graph;
   model.images = graph.add_input("images", {o.dtype, {o.batch, o.channels, o.height, o.width}});
-  model.labels = graph.add_input("labels", {DType::s32, {o.batch}});
+  model.targets = add_targets(graph, o.task, o.batch, o.classes);
 
   Builder builder(graph, o.dtype, o.training);
   builder.synchronise_batch_norm(o.synchronised_batch_norm);
   const Heads heads = layers_(builder, model.images, o);
-  const float smoothing = o.training ? o.label_smoothing : 0;
-  model.logits = builder.to_f32(heads.logits);
-  model.loss = builder.cross_entropy(model.logits, model.labels, smoothing);
+  model.logits = builder.to_f32(as_rows(builder, heads.logits, name(), o.classes));
+  model.loss = add_loss(builder, o.task, model.logits, model.targets, o.training);
   for (const SideClassifier& side : heads.sides) {
-    const ValueId loss = builder.cross_entropy(side.logits, model.labels, smoothing);
+    const ValueId loss = add_loss(builder, o.task, side.logits, model.targets, o.training);
     model.loss = builder.add(model.loss, builder.scale(loss, side.weight));
   }
   graph.set_output("logits", model.logits);

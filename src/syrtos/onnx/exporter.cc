@@ -6,6 +6,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/files.h"
+#include "syrtos/ops/composed.h"
 
 namespace syrtos::onnx {
 
@@ -61,8 +62,9 @@ Exporter::Exporter(const graph::Graph& graph, const graph::Graph& other, const W
   model_.mutable_graph()->set_name("network");
 }
 
-::onnx::ModelProto Exporter::finish(ValueId images, ValueId logits, const Metadata& metadata) {
-  needed_.insert(logits);
+::onnx::ModelProto Exporter::finish(ValueId images, ValueId result, const std::string& called,
+                                    const Metadata& metadata) {
+  needed_.insert(result);
   for (auto node = graph_.nodes().rbegin(); node != graph_.nodes().rend(); ++node) {
     const bool used = std::any_of(node->outputs.begin(), node->outputs.end(),
                                   [&](ValueId id) { return needed_.contains(id); });
@@ -72,16 +74,16 @@ Exporter::Exporter(const graph::Graph& graph, const graph::Graph& other, const W
   images_ = images;
   set_name(images, unused("images"));
   describe(*model_.mutable_graph()->add_input(), name(images), open_shape(images));
-  const std::string output = unused("logits");
+  const std::string output = unused(called);
   for (size_t i = 0; i < graph_.nodes().size(); ++i) {
     if (needed_.contains(graph_.nodes()[i].outputs[0])) add_node(graph_.nodes()[i], i);
   }
   auto& last = *model_.mutable_graph()->add_node();
   last.set_op_type("Identity");
   last.set_name(output);
-  last.add_input(name(logits));
+  last.add_input(name(result));
   last.add_output(output);
-  describe(*model_.mutable_graph()->add_output(), output, open_shape(logits));
+  describe(*model_.mutable_graph()->add_output(), output, open_shape(result));
   for (const auto& [key, value] : metadata) {
     auto& entry = *model_.add_metadata_props();
     entry.set_key(key);
@@ -219,6 +221,23 @@ std::string Exporter::tensor(const Tensor& values) {
   return name;
 }
 
+namespace {
+
+/// Values that were learnt in another scale, as they are in the data.
+ValueId in_units_of_data(nn::Model& model, const nn::Task& task) {
+  if (task.mean.empty()) return model.logits;
+  const auto row = [&](const std::vector<float>& values) {
+    return ops::literal(model.graph,
+                        Tensor::from({1, static_cast<int64_t>(values.size())}, values));
+  };
+  model.graph.set_scope("values");
+  const ValueId scaled =
+      ops::binary(model.graph, ops::BinaryKind::multiply, model.logits, row(task.deviation));
+  return ops::binary(model.graph, ops::BinaryKind::add, scaled, row(task.mean));
+}
+
+}  // namespace
+
 void write_network(const std::filesystem::path& file, const nn::Network& network,
                    const nn::ModelOptions& options, const Weights& weights,
                    const Metadata& metadata) {
@@ -226,13 +245,16 @@ void write_network(const std::filesystem::path& file, const nn::Network& network
   evaluated.training = false;
   evaluated.dtype = DType::f32;
   evaluated.batch = 2;
-  const nn::Model model = network.build(evaluated);
+  nn::Model model = network.build(evaluated);
   evaluated.batch = 3;
-  const nn::Model other = network.build(evaluated);
-  graph::Graph graph = model.graph;
-  Exporter exporter(graph, other.graph, weights);
+  nn::Model other = network.build(evaluated);
+  const ValueId result = in_units_of_data(model, options.task);
+  in_units_of_data(other, options.task);
+  Exporter exporter(model.graph, other.graph, weights);
   const std::string bytes =
-      exporter.finish(model.images, model.logits, metadata).SerializeAsString();
+      exporter
+          .finish(model.images, result, options.task.has_values() ? "values" : "logits", metadata)
+          .SerializeAsString();
   if (bytes.empty()) {
     fail_request(
         "{}: the network has more than the 2 GB that such a file can hold: export its "

@@ -22,7 +22,9 @@ class Exporter {
   /// outlive it.
   Exporter(const graph::Graph& graph, const graph::Graph& other, const Weights& weights);
 
-  ::onnx::ModelProto finish(graph::ValueId images, graph::ValueId logits, const Metadata& metadata);
+  /// `result` is called so in the file.
+  ::onnx::ModelProto finish(graph::ValueId images, graph::ValueId result, const std::string& called,
+                            const Metadata& metadata);
 
   const graph::Graph& graph() const { return graph_; }
   const std::string& name(graph::ValueId value) const { return names_.at(value); }

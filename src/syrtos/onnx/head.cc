@@ -22,6 +22,7 @@ class Search {
     if (last != nullptr && (last->operation == "Softmax" || last->operation == "LogSoftmax")) {
       head.logits = last->inputs[0];
     }
+    head.scores = last != nullptr && last->operation == "Sigmoid" ? last->inputs[0] : head.logits;
     look_back(head);
     if (head.classes == 0 && output.shape.size() == 2) {
       head.classes = std::max<int64_t>(0, output.shape[1]);
@@ -47,7 +48,7 @@ class Search {
         "Identity", "Reshape", "Flatten",           "Squeeze",     "Unsqueeze",  "Dropout",
         "Relu",     "Cast",    "GlobalAveragePool", "AveragePool", "ReduceMean", "Clip"};
     std::string bias;
-    const Node* node = maker(head.logits);
+    const Node* node = maker(head.scores);
     for (size_t steps = 0; node != nullptr && steps < document_.nodes.size(); ++steps) {
       if (node->operation == "Add" && bias.empty() && node->inputs.size() == 2) {
         const size_t second = weight(*node, 0) != nullptr ? 0 : 1;

@@ -17,7 +17,8 @@ using nn::ValueId;
 
 /// What a network is built for where the file says something else.
 struct Changes {
-  std::string head = {};  ///< The kernel of the last layer, whose results are f32.
+  std::string head = {};    ///< The kernel of the last layer, whose results are f32.
+  std::string result = {};  ///< The value that is wanted.
   /// Weights that have another shape than in the file: those of a new head.
   std::map<std::string, Shape, std::less<>> shapes = {};
 };

@@ -66,14 +66,22 @@ nn::NetworkInfo info_of(const Blueprint& blueprint, const std::string& path) {
     info.height = 1;
     info.width = or_else(shape.back(), 1);
   }
-  info.classes = std::max<int64_t>(2, blueprint.head.classes);
+  info.classes = blueprint.head.classes > 0 ? blueprint.head.classes : 2;
   return info;
 }
 
-Changes changes_for(const Blueprint& blueprint, const nn::ModelOptions& options) {
-  Changes changes;
+/// What is as it is in the file.
+Changes unchanged(const Blueprint& blueprint, const nn::ModelOptions& options) {
   const Head& head = blueprint.head;
+  Changes changes;
   changes.head = head.kernel;
+  changes.result = options.task.has_labels() ? head.scores : head.logits;
+  return changes;
+}
+
+Changes changes_for(const Blueprint& blueprint, const nn::ModelOptions& options) {
+  const Head& head = blueprint.head;
+  Changes changes = unchanged(blueprint, options);
   if (head.classes == options.classes || head.classes == 0) return changes;
   if (head.kernel.empty()) {
     fail_request(
@@ -104,13 +112,14 @@ ValueId images_as(nn::Builder& builder, ValueId images, const std::vector<int64_
 
 ValueId add_nodes(const Blueprint& blueprint, nn::Builder& builder, ValueId images,
                   const Changes& changes, BatchPlan* plan) {
+  const std::string& result = changes.result;
   const Port& port = image_port(blueprint.document);
   const ValueId given = images_as(builder, images, port.shape);
   if (plan != nullptr && plan->is_sought()) plan->begin(builder.graph(), given);
   Importer importer(builder, blueprint.document, changes, plan);
   importer.give(port.name, given);
-  importer.run({blueprint.head.logits});
-  return importer.value(blueprint.head.logits);
+  importer.run({result});
+  return importer.value(result);
 }
 
 /// Where the file's own batch stands in its shapes, found in graphs that are made for that alone.
@@ -142,10 +151,27 @@ BatchPlan plan_batch(const Blueprint& blueprint, const nn::Builder& builder, Ten
   throw RequestError(why);
 }
 
+/// Whether values of pictures or the like come out as they are: as many as there are targets.
+bool gives_enough(const Blueprint& blueprint, const nn::Builder& builder, const TensorType& images,
+                  const nn::ModelOptions& options) {
+  if (options.task.has_classes() || blueprint.head.classes == options.classes) return false;
+  graph::Graph graph;
+  nn::Builder trial(graph, builder.compute_type(), builder.training());
+  try {
+    const ValueId result = add_nodes(blueprint, trial, graph.add_input("images", images),
+                                     unchanged(blueprint, options), nullptr);
+    return trial.shape(result).elements() == options.batch * options.classes;
+  } catch (const RequestError&) {
+    return false;  // what is wrong is said when it is built
+  }
+}
+
 nn::Heads add_layers(const Blueprint& blueprint, nn::Builder& builder, ValueId images,
                      const nn::ModelOptions& options) {
   const Document& document = blueprint.document;
-  const Changes changes = changes_for(blueprint, options);
+  const Changes changes = gives_enough(blueprint, builder, builder.type(images), options)
+                              ? unchanged(blueprint, options)
+                              : changes_for(blueprint, options);
   const int64_t file_batch = image_port(document).shape[0];
   std::optional<BatchPlan> plan;
   if (file_batch > 0 && file_batch != options.batch) {
@@ -153,7 +179,9 @@ nn::Heads add_layers(const Blueprint& blueprint, nn::Builder& builder, ValueId i
   }
   const ValueId logits = add_nodes(blueprint, builder, images, changes, plan ? &*plan : nullptr);
   const Shape shape = builder.shape(logits);
-  if (shape.rank() < 2 || shape[0] != options.batch || shape[1] != options.classes ||
+  const bool one_each =
+      options.task.has_values() || (shape.rank() > 1 && shape[1] == options.classes);
+  if (shape[0] != options.batch || !one_each ||
       shape.elements() != options.batch * options.classes) {
     fail_request(
         "{}: expected its output '{}' to be [batch, classes], {} for a batch of {} with {} "
@@ -161,7 +189,9 @@ nn::Heads add_layers(const Blueprint& blueprint, nn::Builder& builder, ValueId i
         document.name, blueprint.head.logits, to_string(Shape{options.batch, options.classes}),
         options.batch, options.classes, to_string(shape));
   }
-  return {.logits = builder.to_f32(builder.flatten(logits))};
+  // A value of each sample may come without an axis of its own.
+  return {.logits = builder.to_f32(
+              ops::reshape(builder.graph(), logits, {options.batch, options.classes}))};
 }
 
 }  // namespace

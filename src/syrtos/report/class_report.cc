@@ -54,10 +54,9 @@ ClassScore mean_of(const ClassReport& report, const std::string& name, bool by_s
   return mean;
 }
 
-std::string line_of(const ClassScore& score, size_t width) {
-  const std::string gap(width - length_of(score.name), ' ');
-  return fmt::format("{}{}  {:>9.4f}  {:>6.4f}  {:>6.4f}  {:>9}\n", score.name, gap,
-                     score.precision, score.recall, score.f1, format_count(score.samples));
+std::vector<std::string> row_of(const ClassScore& score) {
+  return {score.name, fmt::format("{:.4f}", score.precision), fmt::format("{:.4f}", score.recall),
+          fmt::format("{:.4f}", score.f1), format_count(score.samples)};
 }
 
 struct Confusion {
@@ -157,13 +156,15 @@ ClassReport make_class_report(std::vector<int64_t> counts, std::vector<std::stri
   return report;
 }
 
+ScoreTable table_of(const ClassReport& report) {
+  ScoreTable table{.columns = {"class", "precision", "recall", "F1", "samples"}, .rows = {}};
+  for (const ClassScore& score : report.classes) table.rows.push_back(row_of(score));
+  table.means = {row_of(report.mean), row_of(report.weighted)};
+  return table;
+}
+
 std::string to_text(const ClassReport& report) {
-  size_t width = report.mean.name.size();
-  for (const std::string& name : report.names) width = std::max(width, length_of(name));
-  std::string text = fmt::format("{:<{}}  {:>9}  {:>6}  {:>6}  {:>9}\n", "class", width,
-                                 "precision", "recall", "F1", "samples");
-  for (const ClassScore& score : report.classes) text += line_of(score, width);
-  text += "\n" + line_of(report.mean, width) + line_of(report.weighted, width);
+  std::string text = to_text(table_of(report));
   const std::vector<Confusion> confusions = most_frequent(report);
   if (confusions.empty()) return text;
   text += "\nmost often confused:\n";

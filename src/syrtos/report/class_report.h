@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "syrtos/report/score_table.h"
+
 namespace syrtos::report {
 
 /// How a class is told from the others. Shares whose divisor is 0 are 0, as scikit-learn has them.
@@ -32,7 +34,8 @@ struct ClassReport {
 /// `counts` has a row for each class. Names that are missing are the numbers of their classes.
 ClassReport make_class_report(std::vector<int64_t> counts, std::vector<std::string> names);
 
-/// The scores as a table, and what is confused most often.
+ScoreTable table_of(const ClassReport& report);
+/// The table, and what is confused most often.
 std::string to_text(const ClassReport& report);
 
 /// The matrix as a picture, a whole SVG file: a row for each class, darker where more of the row

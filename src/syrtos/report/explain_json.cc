@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "syrtos/report/explain.h"
 #include "syrtos/report/explain_links.h"
+#include "syrtos/report/test_report.h"
 #include "syrtos/report/text.h"
 
 namespace syrtos::report {
@@ -22,12 +24,20 @@ json to_json(const RankTime& rank) {
 }
 
 json epoch_json(const EpochMetrics& epoch) {
-  json text = {{"epoch", epoch.epoch},           {"step", epoch.step},
-               {"train_loss", epoch.train_loss}, {"train_accuracy", epoch.train_accuracy},
-               {"lr", epoch.learning_rate},      {"images_per_s", epoch.images_per_s}};
+  json text = {{"epoch", epoch.epoch},
+               {"step", epoch.step},
+               {"train_loss", epoch.train_loss},
+               {"lr", epoch.learning_rate},
+               {"images_per_s", epoch.images_per_s}};
+  const auto put = [&](const run::Scores& scores, const char* before) {
+    for (const run::Score& score : scores) {
+      if (score.metric->shown) text[before + std::string(score.metric->name)] = score.value;
+    }
+  };
+  put(epoch.train, "train_");
   if (epoch.evaluated) {
     text["test_loss"] = epoch.test_loss;
-    text["test_accuracy"] = epoch.test_accuracy;
+    put(epoch.test, "test_");
   }
   return text;
 }
@@ -59,6 +69,40 @@ json settings_json(const Run& run) {
     if (!text.empty()) list.push_back({field.key, clean_text(text)});
   }
   return list;
+}
+
+/// What people see of training and tests, beside the loss: [{"name", "title", "share"}].
+json metrics_json(const Run& run) {
+  std::vector<const run::Metric*> shown;
+  const auto add = [&](const run::Metric* metric) {
+    if (metric != nullptr && metric->shown &&
+        std::find(shown.begin(), shown.end(), metric) == shown.end()) {
+      shown.push_back(metric);
+    }
+  };
+  add(run.point_metric);
+  for (const EpochMetrics& epoch : run.epochs) {
+    for (const run::Score& score : epoch.test) add(score.metric);
+    for (const run::Score& score : epoch.train) add(score.metric);
+  }
+  json list = json::array();
+  for (const run::Metric* metric : shown) {
+    list.push_back({{"name", metric->name}, {"title", metric->title}, {"share", metric->is_share}});
+  }
+  return list;
+}
+
+json scores_json(const run::TestScores& scores) {
+  const ScoreTable table = table_of(scores);
+  json rows = json::array();
+  for (const auto* part : {&table.rows, &table.means}) {
+    for (const std::vector<std::string>& row : *part) {
+      rows.push_back(row);
+      rows.back()[0] = clean_text(row[0]);
+    }
+  }
+  return {{"set", scores.set},        {"epoch", scores.epoch}, {"samples", scores.samples},
+          {"columns", table.columns}, {"rows", rows},          {"picture", report_svg(scores)}};
 }
 
 }  // namespace
@@ -110,6 +154,9 @@ json explain_json(const Run& run, const Explanation& explanation) {
     }
   }
   for (const EpochMetrics& epoch : run.epochs) text["epochs"].push_back(epoch_json(epoch));
+  text["set"] = run.epochs.empty() ? "test" : run.epochs.back().set;
+  text["metrics"] = metrics_json(run);
+  if (run.scores && !run.job.replayed) text["scores"] = scores_json(*run.scores);
   for (const run::TrainedPart& part : run.parts) {
     text["parts"].push_back({{"first_step", part.first_step},
                              {"last_step", part.last_step},

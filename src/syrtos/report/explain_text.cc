@@ -104,9 +104,7 @@ class Writer {
     } else if (!run_.epochs.empty()) {
       const EpochMetrics& last = run_.epochs.back();
       line += fmt::format("; loss {:.4g}", last.train_loss);
-      if (last.evaluated) {
-        line += fmt::format(", test accuracy {:.2f} %", 100 * last.test_accuracy);
-      }
+      if (last.evaluated) line += ", " + run::to_text(last.test, last.set + " ");
     }
     text_ += line + "\n";
     for (const std::string& lost : explanation_.lost) paragraph(lost + ".", "", "");

@@ -58,10 +58,10 @@ json steps_json(const Run& run) {
   return {{"xs", xs}, {"ranks", ranks}};
 }
 
-/// Loss, accuracy and speed within epochs, as means of as many points as there is room for.
+/// Loss, score and speed within epochs, as means of as many points as there is room for.
 json points_json(const Run& run) {
   const size_t wide = (run.points.size() + kMostPoints - 1) / kMostPoints;
-  json xs = json::array(), loss = json::array(), accuracy = json::array(), speed = json::array();
+  json xs = json::array(), loss = json::array(), score = json::array(), speed = json::array();
   for (size_t i = 0; i < run.points.size(); i += wide) {
     CurvePoint mean;
     const size_t end = std::min(run.points.size(), i + wide);
@@ -69,15 +69,19 @@ json points_json(const Run& run) {
       const CurvePoint& point = run.points[j];
       mean.step = point.step;
       mean.loss += point.loss / static_cast<double>(end - i);
-      mean.accuracy += point.accuracy / static_cast<double>(end - i);
+      mean.score += point.score / static_cast<double>(end - i);
       mean.images_per_s += point.images_per_s / static_cast<double>(end - i);
     }
     xs.push_back(mean.step);
     loss.push_back(number(mean.loss));
-    accuracy.push_back(number(mean.accuracy));
+    score.push_back(number(mean.score));
     speed.push_back(number(mean.images_per_s));
   }
-  return {{"xs", xs}, {"loss", loss}, {"accuracy", accuracy}, {"images_per_s", speed}};
+  return {{"xs", xs},
+          {"metric", run.point_metric != nullptr ? run.point_metric->name : ""},
+          {"loss", loss},
+          {"score", score},
+          {"images_per_s", speed}};
 }
 
 /// One quantity of all hosts over the seconds since the first sample of each.

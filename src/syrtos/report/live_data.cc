@@ -56,7 +56,6 @@ json progress_json(const run::Progress& progress, double pace, double images_per
                {"epoch", progress.epoch},
                {"epochs", progress.epochs},
                {"loss", progress.loss},
-               {"accuracy", progress.accuracy},
                {"time", progress.time},
                {"state", run::to_string(progress.state)},
                {"images_per_s", progress.images_per_s}};

@@ -26,7 +26,7 @@ std::string quoted(const std::string& text) {
 class Writer {
  public:
   /// Begins a metric; values follow.
-  void metric(const std::string& name, const char* help) {
+  void metric(const std::string& name, const std::string& help) {
     name_ = "syrtos_" + name;
     text_ += fmt::format("# HELP {} {}\n# TYPE {} gauge\n", name_, help, name_);
   }
@@ -78,10 +78,13 @@ std::string prometheus_text(const json& data) {
     writer.metric("loss", "mean loss of the last epoch");
     writer.value(last.value("train_loss", 0.0), "set=\"train\"");
     if (last.contains("test_loss")) writer.value(last.value("test_loss", 0.0), "set=\"test\"");
-    writer.metric("accuracy", "share of samples that were classified rightly in the last epoch");
-    writer.value(last.value("train_accuracy", 0.0), "set=\"train\"");
-    if (last.contains("test_accuracy")) {
-      writer.value(last.value("test_accuracy", 0.0), "set=\"test\"");
+    for (const json& metric : data.value("metrics", json::array())) {
+      const std::string name = metric.at("name");
+      writer.metric(name, metric.value("title", name) + " of the last epoch");
+      for (const std::string set : {"train", "test"}) {
+        const std::string key = set + "_" + name;
+        if (last.contains(key)) writer.value(last.value(key, 0.0), "set=\"" + set + "\"");
+      }
     }
   }
   writer.metric("workers_lost", "workers that the run went on without");

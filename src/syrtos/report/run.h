@@ -16,6 +16,7 @@
 #include "syrtos/run/operators.h"
 #include "syrtos/run/parts.h"
 #include "syrtos/run/progress.h"
+#include "syrtos/run/test_scores.h"
 #include "syrtos/strategy/options.h"
 #include "syrtos/trace/division_log.h"
 #include "syrtos/trace/trace_file.h"
@@ -75,7 +76,9 @@ struct Run {
   std::optional<TimeAccount> account;   ///< of all parts
   std::vector<EpochMetrics> epochs;
   std::vector<CurvePoint> points;
-  std::vector<RunRank> ranks;  ///< by rank
+  const run::Metric* point_metric = nullptr;  ///< what the score of points is; nullptr: not known
+  std::optional<run::TestScores> scores;      ///< of the best epoch
+  std::vector<RunRank> ranks;                 ///< by rank
   std::optional<OperatorProfile> operators;
   std::optional<ExchangeProfile> exchange;
   run::HostCurves hosts;

@@ -45,7 +45,7 @@ json summary_of(const fs::path& path) {
   if (run.job.replayed) return text;
   text["loss"] = run.epochs.back().train_loss;
   for (const EpochMetrics& epoch : run.epochs) {
-    if (epoch.evaluated) text["test_accuracy"] = epoch.test_accuracy;
+    if (epoch.evaluated) text["score"] = run::to_text(epoch.test);
   }
   return text;
 }

@@ -280,7 +280,10 @@ Run read_run(const fs::path& path, const ReadOptions& options) {
   read_parts(run, directory);
   understand_job(run);
   read_metrics(run, directory);
-  run.points = run::read_curve(directory);
+  run::Curve curve = run::read_curve(directory);
+  run.points = std::move(curve.points);
+  run.point_metric = curve.metric;
+  run.scores = run::read_test_scores(directory, run.notes);
   read_steps(run, directory);
   read_account(run);
   keep_steps_of_last_team(run);

@@ -9,7 +9,6 @@
 
 #include "syrtos/base/format.h"
 #include "syrtos/search/conduct.h"
-#include "syrtos/search/metric.h"
 
 namespace syrtos::report {
 
@@ -150,12 +149,12 @@ std::string search_text(const search::Directory& directory, size_t top) {
   const std::vector<const Trial*> trials = ranked(ledger);
   const size_t shown = top == 0 ? trials.size() : std::min(top, trials.size());
   std::string text = fmt::format("{:>5}  {:>10}  {:>6}  {:>9}  {:<13}  {}\n", "trial",
-                                 job::to_string(plan.metric()), "epochs", "time", "", "values");
+                                 plan.metric().name, "epochs", "time", "", "values");
   for (size_t i = 0; i < shown; ++i) {
     const Trial& trial = *trials[i];
     const auto best = ledger.best_of(trial);
     text += fmt::format("{:>5}  {:>10}  {:>6}  {:>9}  {:<13}  {}\n", trial.number,
-                        best ? search::short_value(plan.metric(), best->value) : "-", trial.epoch,
+                        best ? plan.metric().text(best->value) : "-", trial.epoch,
                         format_duration(trial.seconds), state_text(trial),
                         search::to_string(trial.point));
   }
@@ -180,7 +179,7 @@ std::string search_text(const search::Directory& directory, size_t top) {
   if (const Trial* best = ledger.best()) {
     const Score score = *ledger.best_of(*best);
     text += fmt::format("best: trial {}, {} after {} epoch{}: {}\n", best->number,
-                        search::value_text(plan.metric(), score.value), score.epoch,
+                        plan.metric().named_text(score.value), score.epoch,
                         score.epoch == 1 ? "" : "s", search::to_string(best->point));
   }
   return text;
@@ -193,8 +192,9 @@ json search_json(const search::Directory& directory) {
                {"name", directory.path().filename().string()},
                {"network", plan.job.network},
                {"data", plan.job.data},
-               {"metric", job::to_string(plan.metric())},
-               {"higher_is_better", job::higher_is_better(plan.metric())},
+               {"metric", plan.metric().name},
+               {"higher_is_better", plan.metric().higher_is_better},
+               {"is_share", plan.metric().is_share},
                {"epochs", ledger.epochs()},
                {"rungs", plan.rungs()}};
   for (const search::SettingField& field : search::setting_fields()) {

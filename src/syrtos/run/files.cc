@@ -13,18 +13,21 @@ constexpr std::string_view kMeasuring =
 constexpr std::string_view kWatching = "worker 0, about once in a second";
 constexpr std::string_view kEarly = "until it is written for the first time";
 
-constexpr std::array<FileInfo, 19> kFiles = {{
+constexpr std::array<FileInfo, 20> kFiles = {{
     {File::about, "run.json", "the version of the format, and which program made the run",
      "worker 0, when the run is made", "in runs of versions that did not write it", false, true},
     {File::owner, "owner.json", "which process trains the run, so that no other one does",
      "worker 0, while it trains", "while nobody trains it", false, false},
     {File::job, "job.toml", "what was asked for, as a job file",
-     "worker 0, when the run is made, and when it goes on with other options",
-     "", false, true},
+     "worker 0, when the run is made, and when it goes on with other options", "", false, true},
     {File::network, "network.onnx", "the network of an ONNX file, without its weights",
      "worker 0, when the run is made", "of networks that have a name", false, false},
     {File::metrics, "metrics.jsonl", "a line for each epoch",
      "worker 0, a line at the end of an epoch", "", false, true},
+    {File::scores, "scores.json",
+     "what the best epoch's predictions came to, class by class, label by label or value by value",
+     "worker 0, at the end of the best epoch so far",
+     "until an epoch is evaluated, and with more than 100 classes", true, true},
     {File::last_checkpoint, "last.ckpt", "the position of the run, to go on from",
      "worker 0, at the end of an epoch, every so many steps if asked, and when it is interrupted",
      kEarly, false, false},
@@ -37,7 +40,7 @@ constexpr std::array<FileInfo, 19> kFiles = {{
      "worker 0, a file for each process that trained", kEarly, false, false},
     {File::progress, "progress.json", "how far the run is, and how it ended", kWatching, kEarly,
      false, true},
-    {File::curve, "curve.csv", "loss, accuracy and speed within epochs",
+    {File::curve, "curve.csv", "loss, accuracy (or error) and speed within epochs",
      "worker 0, a line about once in a second, in long runs less often", kEarly, false, true},
     {File::log, "log.txt", "what the run had to say",
      "worker 0, when it begins and after each epoch", kEarly, false, true},

@@ -13,6 +13,7 @@ enum class File {
   job,
   network,
   metrics,
+  scores,
   last_checkpoint,
   previous_checkpoint,
   best_checkpoint,

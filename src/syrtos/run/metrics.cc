@@ -45,24 +45,38 @@ void note_bad_lines(int64_t lines, int64_t bad, int64_t first, bool cut, Notes& 
   }
 }
 
+/// "test_accuracy": 0.9, ...
+void put_scores(const Scores& scores, const std::string& before, json& text) {
+  for (const Score& score : scores) text[before + std::string(score.metric->name)] = score.value;
+}
+
+Scores scores_in(const json& entry, const std::string& before) {
+  Scores scores;
+  for (const Metric& metric : metrics()) {
+    const std::string key = before + std::string(metric.name);
+    if (metric.name == "loss" || !entry.contains(key)) continue;
+    scores.push_back({&metric, number_in(entry, key.c_str())});
+  }
+  return scores;
+}
+
 }  // namespace
 
+double EpochMetrics::test_value(std::string_view name) const {
+  return name == "loss" ? test_loss : value_of(test, name);
+}
+
 json to_json(const EpochMetrics& m) {
-  json text = {{"epoch", m.epoch},
-               {"step", m.step},
-               {"samples", m.samples},
-               {"train_loss", m.train_loss},
-               {"train_accuracy", m.train_accuracy},
-               {"lr", m.learning_rate},
-               {"images_per_s", m.images_per_s},
-               {"queue", m.queue},
-               {"helped", m.helped},
-               {"best", m.best},
-               {"seconds", trace::to_json(m.seconds)}};
+  json text = {{"epoch", m.epoch},      {"step", m.step},
+               {"samples", m.samples},  {"train_loss", m.train_loss},
+               {"lr", m.learning_rate}, {"images_per_s", m.images_per_s},
+               {"queue", m.queue},      {"helped", m.helped},
+               {"best", m.best},        {"seconds", trace::to_json(m.seconds)}};
+  put_scores(m.train, "train_", text);
   if (m.evaluated) {
     text["test_loss"] = m.test_loss;
-    text["test_accuracy"] = m.test_accuracy;
-    text["test_top5"] = m.test_top5;
+    if (m.set != "test") text["set"] = m.set;
+    put_scores(m.test, "test_", text);
   }
   for (const WorkerEpoch& worker : m.workers) {
     text["workers"].push_back({{"rank", worker.rank},
@@ -79,11 +93,11 @@ std::optional<EpochMetrics> epoch_from_json(const json& entry) {
   metrics.step = count_in(entry, "step");
   metrics.samples = count_in(entry, "samples");
   metrics.train_loss = number_in(entry, "train_loss");
-  metrics.train_accuracy = number_in(entry, "train_accuracy");
+  metrics.train = scores_in(entry, "train_");
   metrics.evaluated = entry.contains("test_loss");
   metrics.test_loss = number_in(entry, "test_loss");
-  metrics.test_accuracy = number_in(entry, "test_accuracy");
-  metrics.test_top5 = number_in(entry, "test_top5");
+  if (entry.contains("set")) metrics.set = text_in(entry, "set");
+  metrics.test = scores_in(entry, "test_");
   metrics.learning_rate = number_in(entry, "lr");
   metrics.images_per_s = number_in(entry, "images_per_s");
   metrics.seconds = seconds_in(entry);
@@ -106,7 +120,7 @@ std::vector<EpochMetrics> read_metrics(const Directory& directory, Notes& notes)
   std::ifstream in(directory.file(File::metrics), std::ios::binary);
   if (!in) {
     notes.push_back(
-        fmt::format("{} is missing: losses and accuracies are not known", name_of(File::metrics)));
+        fmt::format("{} is missing: losses and scores are not known", name_of(File::metrics)));
     return epochs;
   }
   int64_t lines = 0, bad = 0, first_bad = 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "syrtos/run/directory.h"
+#include "syrtos/run/metric.h"
 #include "syrtos/trace/division.h"
 
 namespace syrtos::run {
@@ -26,11 +27,11 @@ struct EpochMetrics {
   int64_t step = 0;     ///< steps done so far in the run
   int64_t samples = 0;  ///< of the epoch that this process trained on
   double train_loss = 0;
-  double train_accuracy = 0;
-  bool evaluated = true;  ///< otherwise the next three mean nothing
+  Scores train = {};         ///< beside the loss: what the task is measured by
+  bool evaluated = true;     ///< otherwise the next two mean nothing
+  std::string set = "test";  ///< what was measured on: test or validation data
   double test_loss = 0;
-  double test_accuracy = 0;
-  double test_top5 = 0;      ///< share of samples whose class is among the five most probable
+  Scores test = {};
   double learning_rate = 0;  ///< of the last step
   double images_per_s = 0;   ///< of all workers
   trace::StepDivision seconds =
@@ -41,6 +42,8 @@ struct EpochMetrics {
   std::vector<WorkerEpoch> workers = {};  ///< those that are left; empty for one
 
   bool operator==(const EpochMetrics&) const = default;
+  /// Of the test data: "loss", or one of the scores; NaN: there is none.
+  double test_value(std::string_view metric) const;
 };
 
 nlohmann::json to_json(const EpochMetrics& metrics);

@@ -21,6 +21,14 @@ State state_of(std::string_view text) {
   return State::unknown;
 }
 
+Score score_in(const json& object) {
+  for (const Metric& metric : metrics()) {
+    if (metric.name == "loss" || !object.contains(metric.name)) continue;
+    return {&metric, number_in(object, std::string(metric.name).c_str())};
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string_view to_string(State state) { return kStates[static_cast<size_t>(state)]; }
@@ -32,9 +40,11 @@ void replace(const Directory& directory, const Progress& progress) {
                {"epoch", progress.epoch},
                {"epochs", progress.epochs},
                {"loss", progress.loss},
-               {"accuracy", progress.accuracy},
                {"images_per_s", progress.images_per_s},
                {"time", progress.time}};
+  if (progress.score.metric != nullptr) {
+    text[std::string(progress.score.metric->name)] = progress.score.value;
+  }
   if (!progress.message.empty()) text["message"] = progress.message;
   replace_text(directory, File::progress, to_text(text) + "\n");
 }
@@ -48,7 +58,7 @@ std::optional<Progress> read_progress(const Directory& directory, Notes& notes) 
                   .epoch = count_in(*object, "epoch"),
                   .epochs = count_in(*object, "epochs"),
                   .loss = number_in(*object, "loss"),
-                  .accuracy = number_in(*object, "accuracy"),
+                  .score = score_in(*object),
                   .images_per_s = number_in(*object, "images_per_s"),
                   .time = number_in(*object, "time"),
                   .message = text_in(*object, "message")};

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "syrtos/run/directory.h"
+#include "syrtos/run/metric.h"
 
 namespace syrtos::run {
 
@@ -27,10 +28,11 @@ struct Progress {
   State state = State::training;
   int64_t step = 0, steps = 0;    ///< done, and to do in all
   int64_t epoch = 0, epochs = 0;  ///< the current one, from 1
-  double loss = 0, accuracy = 0;  ///< means over the samples of the current epoch so far
-  double images_per_s = 0;        ///< of all workers, in this epoch
-  double time = 0;                ///< seconds since 1970, when it was written
-  std::string message = {};       ///< why it failed
+  double loss = 0;  ///< mean over the samples of the current epoch so far, as the score
+  Score score = {};
+  double images_per_s = 0;   ///< of all workers, in this epoch
+  double time = 0;           ///< seconds since 1970, when it was written
+  std::string message = {};  ///< why it failed
 
   bool operator==(const Progress&) const = default;
 };

@@ -9,7 +9,6 @@
 #include "syrtos/job/file.h"
 #include "syrtos/run/directory.h"
 #include "syrtos/run/text_file.h"
-#include "syrtos/search/metric.h"
 
 namespace syrtos::search {
 
@@ -32,9 +31,7 @@ void cut_to_lines(const fs::path& file) {
 }  // namespace
 
 Directory::Directory(fs::path path, Plan plan)
-    : path_(std::move(path)),
-      plan_(std::move(plan)),
-      ledger_(job::higher_is_better(plan_.metric())) {}
+    : path_(std::move(path)), plan_(std::move(plan)), ledger_(plan_.metric().higher_is_better) {}
 
 Directory Directory::create(const fs::path& wanted, const Plan& plan) {
   const std::string network = fs::path(plan.job.network).stem().string();
@@ -63,7 +60,7 @@ Directory Directory::open_to_resume(const fs::path& path, bool force) {
   Directory directory = open(path);
   directory.own(force);
   // Others may have added to it until now.
-  directory.ledger_ = Ledger(job::higher_is_better(directory.plan_.metric()));
+  directory.ledger_ = Ledger(directory.plan_.metric().higher_is_better);
   directory.read_trials();
   cut_to_lines(directory.path_ / kTrials);
   directory.trials_ = LineFile(directory.path_ / kTrials);
@@ -107,7 +104,7 @@ void Directory::write_best() const {
   const Score score = *ledger_.best_of(*best);
   run::write_text(best_job(),
                   fmt::format("# Trial {} of {}: {} after {} epoch{}, with {}.\n{}", best->number,
-                              path_.filename().string(), value_text(plan_.metric(), score.value),
+                              path_.filename().string(), plan_.metric().named_text(score.value),
                               score.epoch, score.epoch == 1 ? "" : "s", to_string(best->point),
                               job::to_toml(plan_.job_at(best->point))));
 }

@@ -189,6 +189,15 @@ std::string to_toml(const Plan& plan) {
   return text;
 }
 
+const run::Metric& Plan::metric() const {
+  // What is open is decided when the data is known, before the search begins.
+  const run::Metric* found = run::find_metric(job.metric == "auto" ? "accuracy" : job.metric);
+  if (found != nullptr) return *found;
+  std::vector<std::string> known;
+  for (const run::Metric& metric : run::metrics()) known.emplace_back(metric.name);
+  fail_request("unknown metric '{}'{}", job.metric, suggestion(job.metric, known));
+}
+
 double grid_size(const Plan& plan) {
   double size = 1;
   for (const Parameter& parameter : plan.space.parameters) {

@@ -9,6 +9,7 @@
 
 #include "syrtos/job/job.h"
 #include "syrtos/job/request.h"
+#include "syrtos/run/metric.h"
 #include "syrtos/search/space.h"
 
 namespace syrtos::search {
@@ -47,7 +48,7 @@ struct Plan {
   Settings settings = {};
 
   /// What is to be best, on the test data: the one place that says it.
-  job::Metric metric() const { return job::parse_metric(job.metric); }
+  const run::Metric& metric() const;
   /// The job of a trial. Its run directory and threads are not decided here.
   job::JobRequest job_at(const Point& point) const;
   /// Epochs after which halving chooses, the last one a trial's end; without halving the end alone.

@@ -39,7 +39,7 @@ Task<> StepSums::add(const Sums& mine, bool wants_to_stop) {
   std::fill(crossing_.begin(), crossing_.end(), 0.0F);
   crossing_[0] = wants_to_stop ? 1.0F : 0.0F;
   crossing_[1] = static_cast<float>(mine.loss);
-  crossing_[2] = static_cast<float>(mine.correct);
+  crossing_[2] = static_cast<float>(mine.score);
   crossing_[3] = static_cast<float>(mine.samples);
   if (compares_moments_) {
     if (rounds_ == 0) latest_ = clocks_.origin();
@@ -60,7 +60,7 @@ Task<> StepSums::complete() {
   exchange_.cancel();
   if (compares_moments_) compare_moments();
   stop_agreed_ = stop_agreed_ || crossing_[0] > 0;
-  complete_ += {crossing_[1], std::lround(crossing_[2]), std::lround(crossing_[3])};
+  complete_ += {crossing_[1], crossing_[2], std::lround(crossing_[3])};
 }
 
 /// While another worker computed a step that this one had computed already, it waited for that one,

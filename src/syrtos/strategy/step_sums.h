@@ -17,13 +17,13 @@ namespace syrtos::strategy {
 
 /// What the samples of a step, or of part of an epoch, came to.
 struct Sums {
-  double loss = 0;  ///< times samples
-  int64_t correct = 0;
+  double loss = 0;   ///< times samples
+  double score = 0;  ///< what the task is measured by, times samples: right answers, or errors
   int64_t samples = 0;
 
   Sums& operator+=(const Sums& more) {
     loss += more.loss;
-    correct += more.correct;
+    score += more.score;
     samples += more.samples;
     return *this;
   }
@@ -65,7 +65,7 @@ class StepSums {
   const Clocks& clocks_;
   const bool shared_;
   const bool compares_moments_;
-  /// Stop, loss, correct, samples; then, for each worker, when it had computed its step.
+  /// Stop, loss, score, samples; then, for each worker, when it had computed its step.
   std::vector<float> crossing_;
   std::optional<collective::PreparedAllReduce> all_reduce_;  // of crossing_, where it is shared
   world::Started exchange_;

@@ -53,7 +53,7 @@ Course::Taken Course::advance(data::Slice slice, int64_t steps) {
 
 void Course::set_sums(const Sums& sums) {
   position_.loss_sum = sums.loss;
-  position_.correct = sums.correct;
+  position_.score_sum = sums.score;
   position_.samples = sums.samples;
 }
 

@@ -46,7 +46,7 @@ class Course {
   Taken advance(data::Slice slice, int64_t steps);
 
   /// What the samples of the current epoch came to so far.
-  Sums sums() const { return {position_.loss_sum, position_.correct, position_.samples}; }
+  Sums sums() const { return {position_.loss_sum, position_.score_sum, position_.samples}; }
   void set_sums(const Sums& sums);
   void add(const Sums& sums);
   /// What the optimiser keeps has seen so many, where that is more than the steps.

@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "syrtos/base/error.h"
+#include "syrtos/job/task_metrics.h"
 #include "syrtos/strategy/worker_loop.h"
 #include "syrtos/train/network/evaluate.h"
+#include "syrtos/train/network/score_sums.h"
 #include "syrtos/train/team/evaluate_parts.h"
 
 namespace syrtos::train {
@@ -35,9 +37,9 @@ Task<std::optional<EpochEnd::Result>> EpochEnd::finish(const EpochPace& pace) {
     metrics = merge(reports);
     const Sums sums = course.sums();
     return json({{"metrics", run::to_json(metrics)},
-                 {"watched", value_of(metrics, state_.job.early_stop.metric)},
+                 {"watched", metrics.test_value(state_.job.early_stop.metric->name)},
                  {"loss_sum", sums.loss},
-                 {"correct", sums.correct},
+                 {"score_sum", sums.score},
                  {"samples", sums.samples},
                  {"gather", measuring_.is_due()}});
   });
@@ -46,13 +48,13 @@ Task<std::optional<EpochEnd::Result>> EpochEnd::finish(const EpochPace& pace) {
   result.gather = shared.at("gather");
   if (evaluates()) metrics.best = state_.watch.update(shared.at("watched"));
   state_.history.push_back(metrics);
-  course.end_epoch({shared.at("loss_sum"), shared.at("correct"), shared.at("samples")},
+  course.end_epoch({shared.at("loss_sum"), shared.at("score_sum"), shared.at("samples")},
                    state_.watch);
   if (state_.is_first()) {
     const Meter::Doing saves(team_.meter(), Part::checkpoint);
     board_->epoch(metrics);  // before the checkpoint: what it says twice TensorBoard forgets
     const bool ends = course.is_over() || state_.watch.should_stop();
-    co_await team_.world().compute(0, [&] { keeper_->keep_epoch(metrics, ends); });
+    co_await team_.world().compute(0, [&] { keeper_->keep_epoch(metrics, details_, ends); });
   }
   // Nobody changes them while they are written.
   if (team_.shares_weights()) co_await meetings_.meet();
@@ -73,11 +75,12 @@ Task<EpochReport> EpochEnd::own_report(const EpochPace& pace) {
     Evaluation evaluation;
     if (evaluates()) evaluation = co_await evaluate_own_part();
     co_await world.compute(0, [&] { mine = report_of(pace); });
-    mine.evaluation = evaluation;
+    mine.sums = std::move(evaluation.sums);
+    mine.evaluate_seconds = evaluation.seconds;
   }
   mine.host = world.host(world.rank());
   mine.seconds = measuring_.take_epoch();
-  mine.seconds[Part::evaluate] = mine.evaluation.seconds;
+  mine.seconds[Part::evaluate] = mine.evaluate_seconds;
   const Meter::Doing waits(team_.meter(), Part::network);
   co_await team_.strategy().collect();
   co_await checkpoints_.collect_parts();
@@ -119,15 +122,12 @@ EpochMetrics EpochEnd::merge(const std::vector<EpochReport>& reports) {
   metrics.queue = reports[0].queue;
   metrics.helped = reports[0].helped;
   metrics.seconds = reports[0].seconds;
-  double samples = 0;
+  ScoreSums sums(state_.job.task, state_.job.classes);
   for (size_t rank = 0; rank < reports.size(); ++rank) {
     const EpochReport& report = reports[rank];
     if (report.host.empty()) continue;  // lost
-    const auto n = static_cast<double>(report.evaluation.samples);
-    samples += n;
-    metrics.test_loss += n * report.evaluation.loss;
-    metrics.test_accuracy += n * report.evaluation.accuracy;
-    metrics.test_top5 += n * report.evaluation.top5;
+    // Of a network in parts only those who have the last one know what came out.
+    if (metrics.evaluated && !report.sums.empty()) sums.merge(report.sums);
     if (reports.size() > 1) {
       metrics.workers.push_back({static_cast<int>(rank), report.host, report.seconds});
     }
@@ -135,16 +135,18 @@ EpochMetrics EpochEnd::merge(const std::vector<EpochReport>& reports) {
     if (rank > 0 && !team_.in_step()) course.add(report.training);
   }
   if (metrics.evaluated) {
-    metrics.test_loss /= samples;
-    metrics.test_accuracy /= samples;
-    metrics.test_top5 /= samples;
+    metrics.test_loss = sums.loss();
+    metrics.test = sums.scores();
+    details_ = sums.details(state_.job.output_names());
+    details_.epoch = metrics.epoch;
+    details_.set = metrics.set = state_.job.measured_word();
   }
   const double seconds = metrics.seconds.training();
   if (seconds > 0) metrics.images_per_s = static_cast<double>(metrics.samples) / seconds;
-  const Sums sums = course.sums();
-  const auto trained = static_cast<double>(std::max<int64_t>(1, sums.samples));
-  metrics.train_loss = sums.loss / trained;
-  metrics.train_accuracy = static_cast<double>(sums.correct) / trained;
+  const Sums training = course.sums();
+  const auto trained = static_cast<double>(std::max<int64_t>(1, training.samples));
+  metrics.train_loss = training.loss / trained;
+  metrics.train = {{&job::training_metric(state_.job.task), training.score / trained}};
   check(metrics);
   return metrics;
 }

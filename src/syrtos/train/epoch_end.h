@@ -4,9 +4,11 @@
 #include <vector>
 
 #include "syrtos/run/metrics.h"
+#include "syrtos/run/test_scores.h"
 #include "syrtos/train/checkpoint/checkpoints.h"
 #include "syrtos/train/measure/board.h"
 #include "syrtos/train/measure/measuring.h"
+#include "syrtos/train/network/evaluate.h"
 
 namespace syrtos::train {
 
@@ -54,6 +56,7 @@ class EpochEnd {
   Measuring& measuring_;
   Keeper* const keeper_;
   Board* const board_;
+  run::TestScores details_;  ///< worker 0's, of the last evaluation
 };
 
 }  // namespace syrtos::train

@@ -2,25 +2,23 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "syrtos/job/job.h"
 #include "syrtos/run/metrics.h"
 #include "syrtos/strategy/step_sums.h"
 #include "syrtos/trace/division.h"
-#include "syrtos/train/network/evaluate.h"
 
 namespace syrtos::train {
-
-/// What an epoch that was evaluated came to.
-double value_of(const run::EpochMetrics& metrics, job::Metric metric);
 
 /// What a worker brings to the meeting at the end of an epoch.
 struct EpochReport {
   std::string host;  ///< empty: of a worker that is lost
   trace::StepDivision seconds;
   strategy::Sums training;  ///< of the worker's own samples, where workers do not keep in step
-  int64_t trained = 0;    ///< samples of the epoch in this process, of all who keep in step with it
-  Evaluation evaluation;  ///< of its part of the test data
+  int64_t trained = 0;  ///< samples of the epoch in this process, of all who keep in step with it
+  std::vector<double> sums;  ///< of its part of the test data, see ScoreSums
+  double evaluate_seconds = 0;
   double queue = 0;
   double helped = 0;
 };

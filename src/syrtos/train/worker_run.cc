@@ -9,7 +9,7 @@
 #include "syrtos/base/cpu.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/log.h"
-#include "syrtos/train/network/evaluate.h"
+#include "syrtos/job/task_metrics.h"
 
 namespace syrtos::train {
 
@@ -131,7 +131,7 @@ void WorkerRun::note_position() {
     const bool same_epoch = before.epoch == course_.position().epoch;
     if (same_epoch && team_.sums().shared()) {
       before.loss_sum = sums.loss;
-      before.correct = sums.correct;
+      before.score_sum = sums.score;
       before.samples = sums.samples;
     }
     if (positions_.size() == kMost) positions_.pop_front();
@@ -278,7 +278,7 @@ StepProgress WorkerRun::progress() const {
           .step = course_.position().step,
           .total_steps = course_.total_steps(),
           .loss = sums.loss / samples,
-          .accuracy = static_cast<double>(sums.correct) / samples,
+          .score = {&job::training_metric(state_.job.task), sums.score / samples},
           .samples = sums.samples,
           .images_per_s = static_cast<double>(pace_.samples * alike) / pace_.seconds,
           .seconds = pace_.seconds};

@@ -14,6 +14,7 @@ data::LoaderOptions loader_options(const Job& job, int worker, bool images) {
           .shard = job.shard_of(worker),
           .remainder = job.remainder,
           .prefetch = job.prefetch,
+          .targets = {job.task.mean, job.task.deviation},
           .images = images};
 }
 

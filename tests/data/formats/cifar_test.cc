@@ -68,7 +68,7 @@ class Cifar : public TemporaryDirectory {
     EXPECT_EQ(splits.train->info().classes.size(), 10U);
     Scratch scratch;
     const Sample sample = splits.train->read(5, scratch);  // the third of the third batch
-    EXPECT_EQ(sample.label, 2);
+    EXPECT_EQ(sample.target.label, 2);
     EXPECT_THAT(std::vector<int>(sample.bytes(), sample.bytes() + 6),
                 ElementsAre(9, 8, 7, 2, 3, 4));
     EXPECT_EQ(sample.bytes()[3071], 4);

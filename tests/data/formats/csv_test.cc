@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "syrtos/data/formats/csv_rows.h"
+#include "syrtos/data/open.h"
 #include "tests/support/temporary.h"
 
 namespace syrtos::data {
@@ -41,13 +42,13 @@ TEST_F(Csv, LabelsAreFoundInTheLastColumnWhereTheFirstHoldsNone) {
   const CsvRows names = parse_csv("5.1,3.5,setosa\n4.9,3.0,virginica\n", "f");
   EXPECT_THAT(names.labels, ElementsAre("setosa", "virginica"));
   EXPECT_THAT(names.values, ElementsAre(5.1F, 3.5F, 4.9F, 3.0F));
-  EXPECT_THAT(names.note, HasSubstr("column 3 is taken for the label"));
+  EXPECT_THAT(names.columns.note, HasSubstr("column 3 is taken for the label"));
   const CsvRows numbers = parse_csv("a,b,c\n5.1,3.5,0\n4.9,3.0,1\n", "f");
   EXPECT_THAT(numbers.labels, ElementsAre("0", "1"));
-  EXPECT_THAT(numbers.note, HasSubstr("column 3 ('c') is taken for the label"));
+  EXPECT_THAT(numbers.columns.note, HasSubstr("column 3 ('c') is taken for the label"));
   // The first column of pictures of digits is always 0.
   EXPECT_THAT(parse_csv("0,5,1\n0,6,2\n", "f").labels, ElementsAre("1", "2"));
-  EXPECT_EQ(parse_csv("walk,1,2\nrun,3,4\n", "f").note, "");
+  EXPECT_EQ(parse_csv("walk,1,2\nrun,3,4\n", "f").columns.note, "");
 }
 
 TEST_F(Csv, WhereTheLabelIsCanBeSaid) {
@@ -56,7 +57,7 @@ TEST_F(Csv, WhereTheLabelIsCanBeSaid) {
   EXPECT_THAT(parse_csv(text, "f", "2").labels, ElementsAre("0", "1"));
   EXPECT_THAT(parse_csv(text, "f", "last").labels, ElementsAre("7", "8"));
   EXPECT_THAT(parse_csv(text, "f", "first").labels, ElementsAre("1", "2"));
-  EXPECT_EQ(parse_csv(text, "f", "kind").note, "");
+  EXPECT_EQ(parse_csv(text, "f", "kind").columns.note, "");
   for (const char* wrong : {"4", "0", "kin"}) {
     EXPECT_THAT(refusal([&] { parse_csv(text, "f", wrong); }),
                 HasSubstr("--label-column: expected first, last, 1 to 3 or a column's name"));
@@ -99,12 +100,33 @@ TEST_F(Csv, TrainAndTestWithNamesAsClasses) {
   EXPECT_THAT(refusal([&] { open_csv(directory_); }), HasSubstr("test.csv:1: expected 2 numbers"));
 }
 
+TEST_F(Csv, ColumnsThatAreNamedMayHaveValuesToPredict) {
+  const auto file = write("houses.csv", "rooms,price,area\n3,1.5,70\n4,2.5,90\n");
+  const Splits price = open_csv(file, "price");
+  EXPECT_THAT(price.train->info().targets.names, ElementsAre("price"));
+  EXPECT_THAT(price.train->target(1).values, ElementsAre(2.5F));
+  EXPECT_EQ(price.train->info().width, 2);
+  const Splits both = open_csv(file, "area,2");
+  EXPECT_THAT(both.train->info().targets.names, ElementsAre("area", "price"));
+  EXPECT_THAT(both.train->target(0).values, ElementsAre(70, 1.5F));
+  EXPECT_THAT(open_csv(file, "rooms", TargetKind::values).train->target(0).values, ElementsAre(3));
+  EXPECT_EQ(open_csv(file, "rooms").train->info().classes.size(), 5U);
+  EXPECT_THAT(refusal([&] { open_csv(file, "rooms,price,area"); }),
+              HasSubstr("expected at least one column"));
+  EXPECT_THAT(refusal([&] { open_csv(file, "rooms,prize"); }), HasSubstr("did you mean 'price'?"));
+  const auto named = write("t.csv", "target,x\n0.5,1\n1.5,2\n");
+  EXPECT_EQ(open_csv(named).train->info().targets.values, 1);
+  const auto texts = write("u.csv", "kind,x\na,1\nb,2\n");
+  EXPECT_THAT(refusal([&] { open_csv(texts, "kind", TargetKind::values); }),
+              HasSubstr("u.csv:2: expected a number in column 'kind', found 'a'"));
+}
+
 TEST_F(Csv, ASingleFileIsSplitAndNumbersStayNumbers) {
   std::string text;
   for (int i = 0; i < 20; ++i) text += std::to_string(3 * (i % 2)) + "," + std::to_string(i) + "\n";
   const auto file = write("a.csv", text);
   ASSERT_TRUE(has_csv(file));
-  const Splits splits = open_csv(file);
+  const Splits splits = divide(open_csv(file), {});
   EXPECT_THAT(splits.train->info().classes, ElementsAre("0", "1", "2", "3"));
   EXPECT_EQ(splits.train->size(), 18);
   ASSERT_EQ(splits.test->size(), 2);

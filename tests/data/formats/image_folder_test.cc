@@ -1,4 +1,5 @@
 #include "syrtos/data/formats/image_folder.h"
+#include "syrtos/data/open.h"
 
 #include <gmock/gmock.h>
 
@@ -41,7 +42,7 @@ TEST_F(ImageFolders, WithTrainAndTest) {
   EXPECT_EQ(splits.train->info().channels, 3);
   Scratch scratch;
   const Sample cat = splits.train->read(0, scratch);
-  EXPECT_EQ(cat.label, 0);
+  EXPECT_EQ(cat.target.label, 0);
   EXPECT_EQ(cat.width, 8);
   EXPECT_EQ(cat.elements(), 192);
   EXPECT_EQ(cat.bytes()[100], 'm');
@@ -94,7 +95,7 @@ TEST_F(ImageFolders, WithoutATestFolderKeepEveryTenthOfEachClass) {
     if (i < 12) put("two/" + name, std::string("P5 1 1 255\n") + static_cast<char>('A' + i));
   }
   ASSERT_TRUE(has_image_folder(directory_));
-  const Splits splits = open_image_folder(directory_);
+  const Splits splits = divide(open_image_folder(directory_), {});
   EXPECT_EQ(splits.train->size(), 34);
   ASSERT_EQ(splits.test->size(), 3);
   Scratch scratch;
@@ -114,7 +115,8 @@ TEST_F(ImageFolders, WithoutEnoughClassesOrPicturesAreRefused) {
   std::filesystem::create_directories(directory_ / "dog");
   EXPECT_THAT(refused(), HasSubstr("dog: expected pictures"));
   put("dog/1.pgm");
-  EXPECT_THAT(refused(), HasSubstr("expected a class with at least 10 samples"));
+  EXPECT_THAT(refusal([&] { divide(open_image_folder(directory_), {}); }),
+              HasSubstr("expected a class with at least 10 samples"));
 }
 
 TEST_F(ImageFolders, WhoseClassesDifferBetweenTrainAndTestAreRefused) {

@@ -35,7 +35,7 @@ TEST_F(Mnist, FilesAreRead) {
   EXPECT_EQ(splits.test->info().classes, splits.train->info().classes);
   Scratch scratch;
   const Sample sample = splits.train->read(13, scratch);
-  EXPECT_EQ(sample.label, 3);
+  EXPECT_EQ(sample.target.label, 3);
   EXPECT_EQ(sample.dtype, DType::u8);
   for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(sample.bytes()[i], static_cast<uint8_t>((78 + i) * 7));
 }

@@ -6,6 +6,7 @@
 
 #include "syrtos/base/cpu.h"
 #include "syrtos/data/formats/npy.h"
+#include "syrtos/data/open.h"
 #include "tests/data/seeds.h"
 #include "tests/support/temporary.h"
 
@@ -131,7 +132,7 @@ TEST_F(Numpy, SignalsBecomeF32AndXYIsSplit) {
   }
   write("x.npy", npy("<f4", "(20, 3, 2)", values));
   write("y.npy", npy("|u1", "(20,)", labels));
-  const Splits splits = open_numpy(directory_);
+  const Splits splits = divide(open_numpy(directory_), {});
   EXPECT_EQ(splits.train->info().shape(), Shape({2, 1, 3}));
   EXPECT_EQ(splits.train->info().dtype, DType::f32);
   EXPECT_EQ(splits.train->size(), 18);

@@ -66,7 +66,8 @@ class Packs : public TemporaryDirectory {
     DatasetInfo info{.name = "photos", .channels = 3};
     info.classes = {"cat", "dog"};
     PackWriter writer(directory_ / "p.pack", info, PackPayload::pictures);
-    for (uint32_t i = 0; i < size; ++i) writer.add(picture(i, most), static_cast<int32_t>(i % 2));
+    for (uint32_t i = 0; i < size; ++i)
+      writer.add(picture(i, most), Target{.label = static_cast<int32_t>(i % 2)});
     writer.finish();
     return directory_ / "p.pack";
   }
@@ -80,7 +81,7 @@ class Packs : public TemporaryDirectory {
     for (int64_t i = 0; i < found.size(); ++i) {
       const Sample a = found.read(i, scratch);
       const Sample b = expected.read(i, other);
-      ASSERT_EQ(a.label, b.label);
+      ASSERT_EQ(a.target.label, b.target.label);
       ASSERT_EQ(a.elements(), b.elements());
       ASSERT_EQ(
           std::memcmp(a.values, b.values, static_cast<size_t>(a.elements()) * size_of(a.dtype)), 0);
@@ -155,7 +156,7 @@ TEST_F(Packs, OfPicturesHoldTheirFilesUnchanged) {
     ASSERT_EQ(sample.height, expected[0]);
     ASSERT_EQ(sample.width, expected[1]);
     ASSERT_EQ(sample.bytes()[sample.elements() - 1], static_cast<uint8_t>(i));
-    ASSERT_EQ(sample.label, static_cast<int32_t>(i % 2));
+    ASSERT_EQ(sample.target.label, static_cast<int32_t>(i % 2));
   }
   // Packed once more it is the same file.
   write_pack(*pack, directory_ / "again.pack");
@@ -226,7 +227,7 @@ TEST_F(Packs, SayWhereTheyAreDamaged) {
   EXPECT_THAT(use(write("x.pack", std::string(1000, '\0'))), HasSubstr("not a pack"));
   EXPECT_THAT(use(directory_ / "none.pack"), HasSubstr("cannot open"));
   EXPECT_THAT(changed(0, 'x'), HasSubstr("\"SYRTOSPK\" at offset 0"));
-  EXPECT_THAT(changed(8, 2), HasSubstr("at offset 8 expected version 1, found 2"));
+  EXPECT_THAT(changed(8, 3), HasSubstr("at offset 8 expected version 1 or 2, found 3"));
   EXPECT_THAT(changed(20, 2), HasSubstr("at offset 12 expected zeros"));
   EXPECT_THAT(changed(whole.size() - 1, 'x'), HasSubstr("truncated or damaged"));
   EXPECT_THAT(changed(whole.size() - 60, 'x'), HasSubstr("the trailer's checksum"));
@@ -396,6 +397,24 @@ TEST_F(Packs, OfADirectoryAreOpenedAndShardsInterleaved) {
   EXPECT_THAT(text, HasSubstr("train-02.pack"));
 }
 
+TEST_F(Packs, KeepValuesThatSamplesHaveInsteadOfClasses) {
+  DatasetInfo info{.name = "prices", .dtype = DType::u8, .channels = 1, .height = 2, .width = 1};
+  info.targets = {.values = 3, .shape = {3}, .names = {"a", "b", "c"}, .binary = false};
+  const Table from(info, {1, 2, 3, 4, 5, 6}, Targets({1.5F, 2, 3, -4, 5, 6, 7, 8, 9e9F}, 3));
+  write_pack(from, directory_ / "values.pack");
+  const auto pack = open_pack(directory_ / "values.pack");
+  EXPECT_EQ(pack->info().targets, info.targets);
+  EXPECT_TRUE(pack->info().classes.empty());
+  ASSERT_EQ(pack->size(), 3);
+  EXPECT_THAT(pack->target(2).values, testing::ElementsAre(7, 8, 9e9F));
+  Scratch scratch;
+  EXPECT_THAT(pack->read(1, scratch).target.values, testing::ElementsAre(-4, 5, 6));
+  EXPECT_EQ(pack->read(1, scratch).bytes()[1], 4);
+  pack_table(4, DType::u8, "train.pack");
+  std::filesystem::rename(directory_ / "values.pack", directory_ / "test.pack");
+  EXPECT_THAT(refusal([&] { open_packs(directory_); }), HasSubstr("do not belong together"));
+}
+
 TEST_F(Packs, ForTrainingAndTestMustBeOfOneKind) {
   pack_table(4, DType::u8, "train.pack");
   pack_table(4, DType::f32, "test.pack");
@@ -413,8 +432,8 @@ TEST_F(Packs, OfPngFilesAreDecodedAndDamageIsToldWithItsPlace) {
   DatasetInfo info{.name = "photos", .channels = 3};
   info.classes = {"cat"};
   PackWriter writer(directory_ / "p.pack", info, PackPayload::pictures);
-  writer.add(bytes, 0);
-  writer.add(std::span(bytes).first(40), 0);
+  writer.add(bytes, Target{});
+  writer.add(std::span(bytes).first(40), Target{});
   writer.finish();
   const auto pack = open_pack(directory_ / "p.pack");
   Scratch scratch;

@@ -132,7 +132,7 @@ TEST(Resized, HasSamplesOfTheWantedSize) {
   const Sample sample = set.read(1, scratch);
   EXPECT_EQ(sample.height, 4);
   EXPECT_EQ(sample.width, 6);
-  EXPECT_EQ(sample.label, 0);
+  EXPECT_EQ(sample.target.label, 0);
   EXPECT_EQ(set.label(0), 1);
   const auto source = pictures(DType::u8);
   Scratch other;

@@ -41,7 +41,7 @@ class LoaderTest : public testing::Test {
       EXPECT_LE(count, options.batch);
       const auto* images = static_cast<const float*>(batch.images);
       result.images.insert(result.images.end(), images, images + count * kShape.elements());
-      result.labels.insert(result.labels.end(), batch.labels.begin(), batch.labels.end());
+      result.labels.insert(result.labels.end(), batch.targets.begin(), batch.targets.end());
       result.epochs.push_back(batch.epoch);
       result.counts.push_back(count);
     }
@@ -178,9 +178,9 @@ class Troubled : public RandomDataset {
     hold_up(index);
     return RandomDataset::read(index, scratch);
   }
-  int32_t label(int64_t index) const override {
+  Target target(int64_t index) const override {
     hold_up(index);
-    return RandomDataset::label(index);
+    return RandomDataset::target(index);
   }
   void hold_up(int64_t index) const {
     if (index != slow || std::this_thread::get_id() == consumer || let_go) return;
@@ -269,7 +269,7 @@ TEST_F(LoaderTest, DeliversLabelsAlone) {
   for (int step = 0; step < 4; ++step) {
     if (step == 1) data.held.wait(false);  // within the second batch, for good
     const Batch batch = loader.next();
-    labels.insert(labels.end(), batch.labels.begin(), batch.labels.end());
+    labels.insert(labels.end(), batch.targets.begin(), batch.targets.end());
   }
   data.let_go = true;
   data.let_go.notify_all();

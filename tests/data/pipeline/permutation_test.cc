@@ -69,7 +69,7 @@ TEST(RandomDataset, HasMeanZeroVarianceOneAndEveryClass) {
   for (int64_t n = 0; n < 1000; ++n) {
     const Sample sample = set.read(n, scratch);
     images.insert(images.end(), sample.floats(), sample.floats() + 64);
-    labels.push_back(sample.label);
+    labels.push_back(sample.target.label);
   }
   double sum = 0, squares = 0;
   for (const float v : images) {

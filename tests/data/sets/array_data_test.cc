@@ -13,12 +13,12 @@ namespace {
 template <typename T>
 void expect_samples(const ArrayView& view, const std::vector<T>& memory) {
   const ArrayData data("some", view, std::vector<int32_t>(static_cast<size_t>(view.size), 1),
-                       {"a", "b"});
+                       {.classes = {"a", "b"}});
   EXPECT_EQ(data.info().shape(), view.sample);
   Scratch scratch;
   for (int64_t n = 0; n < view.size; ++n) {
     const Sample sample = data.read(n, scratch);
-    EXPECT_EQ(sample.label, 1);
+    EXPECT_EQ(sample.target.label, 1);
     const T* found = static_cast<const T*>(sample.values);
     for (int64_t y = 0; y < view.sample[1]; ++y) {
       for (int64_t x = 0; x < view.sample[2]; ++x) {

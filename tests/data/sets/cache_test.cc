@@ -24,7 +24,7 @@ class Made : public Dataset {
     info_.width = 7;
     info_.classes = {"a"};
   }
-  int32_t label(int64_t /*index*/) const override { return 0; }
+  Target target(int64_t /*index*/) const override { return {}; }
   Sample read(int64_t index, Scratch& scratch) const override {
     ++counts[static_cast<size_t>(index)];
     if (failing) throw RunError("gone");

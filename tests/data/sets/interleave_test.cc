@@ -45,8 +45,8 @@ TEST(Interleave, TakesTurnsUntilTheShorterOnesAreUsedUp) {
   for (int64_t i = 0; i < set->size(); ++i) {
     const Sample sample = set->read(i, scratch);
     seen.push_back(*sample.bytes());
-    EXPECT_EQ(sample.label, seen.back() % 2);
-    EXPECT_EQ(set->label(i), sample.label);
+    EXPECT_EQ(sample.target.label, seen.back() % 2);
+    EXPECT_EQ(set->label(i), sample.target.label);
   }
   EXPECT_EQ(seen, (std::vector<int>{10, 20, 40, 11, 21, 41, 22, 42, 23}));
 }

@@ -28,7 +28,7 @@ class Named : public Dataset {
     info_.name = known.name;
     info_.classes = known.classes;
   }
-  int32_t label(int64_t index) const override { return of_->label(index); }
+  Target target(int64_t index) const override { return of_->target(index); }
   Sample read(int64_t index, Scratch& scratch) const override { return of_->read(index, scratch); }
   void check() const override { of_->check(); }
 

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "syrtos/base/error.h"
@@ -99,35 +100,10 @@ Table look_at(std::string_view text, const std::string& name) {
   return table;
 }
 
-size_t asked_column(const Table& table, const std::string& name, const std::string& asked) {
-  const size_t count = table.columns.size();
-  if (asked == "first") return 0;
-  if (asked == "last") return count - 1;
-  size_t number = 0;
-  const auto [end, error] = std::from_chars(asked.data(), asked.data() + asked.size(), number);
-  if (error == std::errc() && end == asked.data() + asked.size() && number >= 1 &&
-      number <= count) {
-    return number - 1;
-  }
-  std::vector<std::string> names;
-  for (size_t i = 0; table.has_names && i < count; ++i) {
-    if (table.columns[i].name == asked) return i;
-    names.push_back(table.columns[i].name);
-  }
-  fail_request("--label-column: expected first, last, 1 to {}{}, found '{}'; {}see {}", count,
-               table.has_names ? " or a column's name" : "", asked, did_you_mean(asked, names),
-               name);
-}
-
-/// The column that holds labels, and `note` where that is not plain.
+/// The column that may hold labels, and `note` where that is not plain.
 size_t find_label(const Table& table, const std::string& name, std::string& note) {
   const std::vector<Column>& columns = table.columns;
   const size_t last = columns.size() - 1;
-  for (const std::string_view label : kLabelNames) {
-    for (size_t i = 0; table.has_names && i <= last; ++i) {
-      if (lower(columns[i].name) == label) return i;
-    }
-  }
   const auto taken = [&](size_t column) {
     return fmt::format("{}: column {}{} is taken for the label", name, column + 1,
                        table.has_names ? fmt::format(" ('{}')", columns[column].name) : "");
@@ -154,14 +130,85 @@ size_t find_label(const Table& table, const std::string& name, std::string& note
   return 0;
 }
 
+size_t asked_column(const CsvColumns& columns, const std::string& name, const std::string& asked) {
+  const size_t count = columns.count();
+  if (asked == "first") return 0;
+  if (asked == "last") return count - 1;
+  size_t number = 0;
+  const auto [end, error] = std::from_chars(asked.data(), asked.data() + asked.size(), number);
+  if (error == std::errc() && end == asked.data() + asked.size() && number >= 1 &&
+      number <= count) {
+    return number - 1;
+  }
+  const auto found = std::find(columns.names.begin(), columns.names.end(), asked);
+  if (columns.has_names && found != columns.names.end()) {
+    return static_cast<size_t>(found - columns.names.begin());
+  }
+  fail_request("--label-column: expected first, last, 1 to {}{}, found '{}'; {}see {}", count,
+               columns.has_names ? " or a column's name" : "", asked,
+               columns.has_names ? did_you_mean(asked, columns.names) : "", name);
+}
+
+CsvColumns columns_of(const Table& table) {
+  CsvColumns columns{.names = {}, .labels = {}, .has_names = table.has_names, .certain = true};
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    columns.names.push_back(table.has_names ? table.columns[i].name : std::to_string(i + 1));
+  }
+  return columns;
+}
+
 }  // namespace
+
+bool CsvColumns::is_label(size_t column) const {
+  return std::find(labels.begin(), labels.end(), column) != labels.end();
+}
+
+std::vector<size_t> asked_columns(const CsvColumns& columns, const std::string& name,
+                                  const std::string& asked) {
+  // A name may have a comma in it.
+  const auto whole = std::find(columns.names.begin(), columns.names.end(), asked);
+  if (columns.has_names && whole != columns.names.end()) {
+    return {static_cast<size_t>(whole - columns.names.begin())};
+  }
+  std::vector<size_t> found;
+  for (size_t begin = 0; begin <= asked.size();) {
+    const size_t comma = std::min(asked.find(',', begin), asked.size());
+    const size_t column = asked_column(columns, name, asked.substr(begin, comma - begin));
+    if (std::find(found.begin(), found.end(), column) == found.end()) found.push_back(column);
+    begin = comma + 1;
+  }
+  if (found.size() == columns.count()) {
+    fail_request("--label-column: expected at least one column of {} to learn from, found none",
+                 name);
+  }
+  return found;
+}
+
+std::optional<size_t> named_label(const CsvColumns& columns) {
+  for (const std::string_view label : kLabelNames) {
+    for (size_t i = 0; columns.has_names && i < columns.count(); ++i) {
+      if (lower(columns.names[i]) == label) return i;
+    }
+  }
+  return std::nullopt;
+}
+
+CsvColumns csv_columns(std::string_view text, const std::string& name) {
+  return columns_of(look_at(text, name));
+}
 
 CsvColumns find_csv_columns(std::string_view text, const std::string& name,
                             const std::string& asked) {
   const Table table = look_at(text, name);
-  CsvColumns result{.count = table.columns.size(), .has_names = table.has_names};
-  result.label =
-      asked.empty() ? find_label(table, name, result.note) : asked_column(table, name, asked);
+  CsvColumns result = columns_of(table);
+  if (!asked.empty()) {
+    result.labels = asked_columns(result, name, asked);
+  } else if (const std::optional<size_t> named = named_label(result)) {
+    result.labels = {*named};
+  } else {
+    result.labels = {find_label(table, name, result.note)};
+    result.certain = false;
+  }
   return result;
 }
 

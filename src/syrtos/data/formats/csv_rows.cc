@@ -1,7 +1,6 @@
 #include "syrtos/data/formats/csv_rows.h"
 
 #include "syrtos/base/error.h"
-#include "syrtos/data/formats/csv_columns.h"
 #include "syrtos/data/formats/csv_fields.h"
 
 namespace syrtos::data {
@@ -10,11 +9,9 @@ namespace {
 
 class Parser {
  public:
-  Parser(std::string_view text, const std::string& name, const std::string& label_column)
-      : lines_(text), columns_(find_csv_columns(text, name, label_column)), rows_{.name = name} {
-    rows_.width = static_cast<int64_t>(columns_.count) - 1;
-    rows_.label_column = columns_.label + 1;
-    rows_.note = columns_.note;
+  Parser(std::string_view text, const std::string& name, CsvColumns columns)
+      : lines_(text), rows_{.name = name, .columns = std::move(columns)} {
+    rows_.width = static_cast<int64_t>(columns_.count() - columns_.labels.size());
   }
 
   CsvRows run() {
@@ -29,7 +26,7 @@ class Parser {
       }
       if (!first || !columns_.has_names) add_row();
     }
-    if (rows_.labels.empty()) {
+    if (rows_.lines.empty()) {
       fail_request("{}: expected lines of a label and numbers, found none", rows_.name);
     }
     return std::move(rows_);
@@ -37,24 +34,25 @@ class Parser {
 
  private:
   void add_row() {
-    if (fields_.size() != columns_.count) {
-      fail(fields_.back().column, fmt::format("{} columns, as in the first line", columns_.count),
+    if (fields_.size() != columns_.count()) {
+      fail(fields_.back().column, fmt::format("{} columns, as in the first line", columns_.count()),
            fmt::format("{}", fields_.size()));
     }
     for (size_t i = 0; i < fields_.size(); ++i) {
       const CsvField& field = fields_[i];
-      if (i == columns_.label) {
-        if (field.text.empty()) fail(field.column, "a label", "nothing");
-        rows_.labels.emplace_back(field.text);
-        continue;
-      }
+      if (columns_.is_label(i)) continue;
       float value = 0;
       if (!parse_csv_number(field.text, value)) {
         fail(field.column, "a finite number",
              fmt::format("'{}'; labels are in column {}: --label-column says another",
-                         field.text.substr(0, 40), columns_.label + 1));
+                         field.text.substr(0, 40), columns_.labels[0] + 1));
       }
       rows_.values.push_back(value);
+    }
+    for (const size_t column : columns_.labels) {
+      const CsvField& field = fields_[column];
+      if (field.text.empty() && rows_.width > 0) fail(field.column, "a label", "nothing");
+      rows_.labels.emplace_back(field.text);
     }
     rows_.lines.push_back(lines_.number());
   }
@@ -66,16 +64,28 @@ class Parser {
   }
 
   CsvLines lines_;
-  CsvColumns columns_;
   CsvRows rows_;
+  const CsvColumns& columns_ = rows_.columns;
   std::vector<CsvField> fields_;
 };
+
+std::string_view without_mark(std::string_view text) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte-order mark
+  return text;
+}
 
 }  // namespace
 
 CsvRows parse_csv(std::string_view text, const std::string& name, const std::string& label_column) {
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte-order mark
-  return Parser(text, name, label_column).run();
+  text = without_mark(text);
+  return Parser(text, name, find_csv_columns(text, name, label_column)).run();
+}
+
+CsvRows parse_texts(std::string_view text, const std::string& name) {
+  text = without_mark(text);
+  CsvColumns columns = csv_columns(text, name);
+  for (size_t i = 0; i < columns.count(); ++i) columns.labels.push_back(i);
+  return Parser(text, name, std::move(columns)).run();
 }
 
 }  // namespace syrtos::data

@@ -14,7 +14,6 @@ namespace syrtos::data {
 namespace {
 
 constexpr int64_t kMostElements = int64_t{1} << 40;
-constexpr int64_t kMostLabel = 65535;
 
 // What stands after 'key': in the header, which Python writes as a dictionary.
 std::string_view after_key(std::string_view header, std::string_view key, const std::string& name) {
@@ -121,19 +120,6 @@ std::vector<float> NpyArray::floats() const {
                    offset + i * item_bytes, exact);
     }
     result[i] = static_cast<float>(exact);
-  }
-  return result;
-}
-
-std::vector<int32_t> NpyArray::labels() const {
-  std::vector<int32_t> result(values.size() / item_bytes);
-  for (size_t i = 0; i < result.size(); ++i) {
-    const double exact = value(i);
-    if (!(exact >= 0 && exact <= kMostLabel) || exact != std::floor(exact)) {
-      fail_request("{}: at offset {} expected a label, a whole number from 0 to {}, found {}", name,
-                   offset + i * item_bytes, kMostLabel, exact);
-    }
-    result[i] = static_cast<int32_t>(exact);
   }
   return result;
 }

@@ -23,8 +23,6 @@ struct NpyArray {
 
   /// All values as f32. Throws RequestError for one that is not a finite number.
   std::vector<float> floats() const;
-  /// All values as labels. Throws RequestError for one that is not a whole number from 0 to 65535.
-  std::vector<int32_t> labels() const;
 
  private:
   double value(size_t index) const;

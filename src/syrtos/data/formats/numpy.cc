@@ -12,7 +12,7 @@
 #include "syrtos/data/files/archive.h"
 #include "syrtos/data/files/file_bytes.h"
 #include "syrtos/data/formats/npy.h"
-#include "syrtos/data/sets/split.h"
+#include "syrtos/data/formats/number_targets.h"
 #include "syrtos/data/sets/table.h"
 
 namespace syrtos::data {
@@ -157,12 +157,20 @@ std::vector<uint8_t> values_of(const NpyArray& x, const DatasetInfo& info) {
   return bytes;
 }
 
-std::vector<int32_t> labels_of(const NpyArray& y, const NpyArray& x) {
-  if (y.elements() != y.rows() || y.rows() != x.rows()) {
-    fail_request("{}: expected {} labels, one for each sample of {}, found {} values in {} rows",
-                 y.name, x.rows(), x.name, y.elements(), y.rows());
+Numbers numbers_of(const NpyArray& y, const NpyArray& x, std::span<const float> values) {
+  if (y.rows() != x.rows()) {
+    fail_request("{}: expected {} labels or targets, one for each sample of {}, found {}", y.name,
+                 x.rows(), x.name, y.rows());
   }
-  return y.labels();
+  const int64_t each = y.elements() / y.rows();
+  return {.values = values,
+          .each = each,
+          .shape = {y.shape.begin() + 1, y.shape.end()},
+          .name = y.name,
+          .at = [&y, each](int64_t sample) {
+            return fmt::format("{}: at offset {}", y.name,
+                               y.offset + static_cast<size_t>(sample * each) * y.item_bytes);
+          }};
 }
 
 /// All arrays of a data set.
@@ -173,38 +181,70 @@ struct Arrays {
   std::optional<NpyArray> test_y = {};
 };
 
-Splits make_splits(const Arrays& arrays, const std::string& name) {
-  DatasetInfo info = describe(arrays.x, name);
-  std::vector<int32_t> labels = labels_of(arrays.y, arrays.x);
-  const int32_t most = *std::max_element(labels.begin(), labels.end());
-  info.classes = numbered_classes(most + 1);
-  auto train = std::make_unique<Table>(info, values_of(arrays.x, info), std::move(labels));
-  if (!arrays.test_x) return split_every_tenth(std::move(train));
+std::unique_ptr<Table> make_table(DatasetInfo info, const NpyArray& x, const NpyArray& y,
+                                  const NumberTargets& targets) {
+  const std::vector<float> values = y.floats();
+  targets.describe(info);
+  return std::make_unique<Table>(info, values_of(x, info), targets.read(numbers_of(y, x, values)));
+}
+
+NumberTargets meaning_of(const Arrays& arrays, TargetKind kind) {
+  const std::vector<float> values = arrays.y.floats();
+  return {numbers_of(arrays.y, arrays.x, values), kind};
+}
+
+Splits make_splits(const Arrays& arrays, const std::string& name, TargetKind kind) {
+  const DatasetInfo info = describe(arrays.x, name);
+  const NumberTargets targets = meaning_of(arrays, kind);
+  Splits splits{make_table(info, arrays.x, arrays.y, targets)};
+  if (!arrays.test_x) return splits;
   const DatasetInfo test_info = describe(*arrays.test_x, name);
   if (test_info.dtype != info.dtype || !(test_info.shape() == info.shape())) {
     fail_request("{}: expected samples as in {}, {} of {}, found {} of {}", arrays.test_x->name,
                  arrays.x.name, to_string(info.dtype), to_string(info.shape()),
                  to_string(test_info.dtype), to_string(test_info.shape()));
   }
-  std::vector<int32_t> test_labels = labels_of(*arrays.test_y, *arrays.test_x);
-  const auto wrong = std::max_element(test_labels.begin(), test_labels.end());
-  if (*wrong > most) {
-    fail_request("{}: expected labels from 0 to {}, as in training, found {} for sample {}",
-                 arrays.test_y->name, most, *wrong, wrong - test_labels.begin());
+  splits.test = make_table(info, *arrays.test_x, *arrays.test_y, targets);
+  return splits;
+}
+
+/// The member that holds samples.
+const std::string& samples_in(const Members& members, const fs::path& file) {
+  for (const char* name : {"x", "x_test", "X", "X_test", "test_x"}) {
+    const auto found = members.find(std::string(name) + ".npy");
+    if (found != members.end()) return found->first;
   }
-  auto test =
-      std::make_unique<Table>(info, values_of(*arrays.test_x, info), std::move(test_labels));
-  return {std::move(train), std::move(test)};
+  if (members.size() == 1) return members.begin()->first;
+  fail_request("{}: expected an array x or x_test, or a single one, found {}", file.string(),
+               members.empty() ? "none" : fmt::format("{} others", members.size()));
 }
 
 }  // namespace
+
+std::unique_ptr<Dataset> open_numpy_samples(const fs::path& file) {
+  Members members;
+  std::string name = file.filename().string();
+  if (file.extension() == ".npz") {
+    const auto any = [](std::string_view) { return true; };
+    members = read_members(file, any, static_cast<size_t>(cpu_info().memory_bytes / 2));
+    name = samples_in(members, file);
+  } else {
+    check_memory(file.string(), fs::file_size(file));
+    members[name] = read_bytes(file);
+  }
+  const NpyArray x = parse_npy(members.at(name), file.string());
+  DatasetInfo info = describe(x, file.string());
+  std::vector<uint8_t> values = values_of(x, info);
+  return std::make_unique<Table>(std::move(info), std::move(values),
+                                 std::vector<int32_t>(static_cast<size_t>(x.rows())));
+}
 
 bool has_numpy(const fs::path& path) {
   if (is_file(path)) return path.extension() == ".npz";
   return names_in(path) != nullptr;
 }
 
-Splits open_numpy(const fs::path& path) {
+Splits open_numpy(const fs::path& path, TargetKind kind) {
   Members members;
   if (is_file(path)) {
     members = read_members(path, is_known, static_cast<size_t>(cpu_info().memory_bytes / 2));
@@ -225,7 +265,7 @@ Splits open_numpy(const fs::path& path) {
     arrays.test_x = array(2);
     arrays.test_y = array(3);
   }
-  return make_splits(arrays, path.string());
+  return make_splits(arrays, path.string(), kind);
 }
 
 }  // namespace syrtos::data

@@ -32,11 +32,11 @@ void check_prefix(const MappedFile& map) {
   if (std::memcmp(prefix.magic, kPackMagic, sizeof kPackMagic) != 0) {
     fail_request("{}: not a pack: expected \"SYRTOSPK\" at offset 0, found something else", name);
   }
-  if (prefix.version != kPackVersion) {
+  if (prefix.version != kPackVersion && prefix.version != kPackValuesVersion) {
     fail_request(
-        "{}: at offset 8 expected version {}, found {}: written by another release; "
+        "{}: at offset 8 expected version {} or {}, found {}: written by another release; "
         "pack the data again",
-        name, kPackVersion, prefix.version);
+        name, kPackVersion, kPackValuesVersion, prefix.version);
   }
   if (!all_zero(prefix.zeros)) {
     fail_request("{}: damaged: at offset 12 expected zeros, found something else", name);
@@ -111,9 +111,16 @@ void Pack::read_directory() {
         "and {} bytes of meta",
         name(), at + 8, room, trailer.samples, trailer.blocks, trailer.meta_bytes);
   }
-  const uint64_t label_bytes = align_up(trailer.samples * sizeof(int32_t), 8);
+  const uint64_t each = std::max<uint32_t>(1, trailer.values);
+  if (each > room / sizeof(float) / trailer.samples) {
+    fail_request(
+        "{}: at offset {} expected values that fit {} bytes, found {} for each of {} "
+        "samples",
+        name(), at + offsetof(PackTrailer, values), room, each, trailer.samples);
+  }
+  const uint64_t target_bytes = align_up(trailer.samples * each * sizeof(float), 8);
   const uint64_t extent_count = pictures ? trailer.samples : 0;
-  const uint64_t bytes = label_bytes + extent_count * sizeof(PackExtent) +
+  const uint64_t bytes = target_bytes + extent_count * sizeof(PackExtent) +
                          trailer.blocks * sizeof(PackBlock) + trailer.meta_bytes;
   if (bytes != at - trailer.directory) {
     fail_request("{}: at offset {} expected a directory of {} bytes, found {}", name(),
@@ -127,24 +134,43 @@ void Pack::read_directory() {
         "{:08x}; copy or pack it again",
         name(), at + offsetof(PackTrailer, directory_crc), crc, trailer.directory_crc);
   }
-  take(from, label_bytes / sizeof(int32_t), labels_);
-  labels_.resize(trailer.samples);
+  const uint8_t* const targets = from;
+  from += target_bytes;
   const auto extents_at = static_cast<uint64_t>(from - map_.data());
   take(from, extent_count, extents_);
   const auto blocks_at = static_cast<uint64_t>(from - map_.data());
   take(from, trailer.blocks, blocks_);
   const std::string meta(reinterpret_cast<const char*>(from), trailer.meta_bytes);
+  info_.size = static_cast<int64_t>(trailer.samples);
+  info_.targets.values = trailer.values;
   parse_meta(meta, static_cast<uint64_t>(from - map_.data()));
-  for (size_t i = 0; i < labels_.size(); ++i) {
-    if (labels_[i] < 0 || static_cast<size_t>(labels_[i]) >= info_.classes.size()) {
-      fail_request("{}: at offset {} expected a label below {}, found {}", name(),
-                   trailer.directory + i * sizeof(int32_t), info_.classes.size(), labels_[i]);
-    }
-  }
+  take_targets(targets, trailer.directory, trailer.samples);
   data_end_ = trailer.directory;
   check_blocks(blocks_at, trailer.directory);
   check_extents(extents_at);
   verified_ = std::make_unique<std::atomic<bool>[]>(blocks_.size());
+}
+
+void Pack::take_targets(const uint8_t* from, uint64_t at, uint64_t samples) {
+  if (info_.targets.values > 0) {
+    std::vector<float> values;
+    take(from, samples * static_cast<uint64_t>(info_.targets.values), values);
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (std::isfinite(values[i])) continue;
+      fail_request("{}: at offset {} expected a finite value, found {}", name(),
+                   at + i * sizeof(float), values[i]);
+    }
+    targets_ = {std::move(values), info_.targets.values};
+    return;
+  }
+  std::vector<int32_t> labels;
+  take(from, samples, labels);
+  for (size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i] >= 0 && static_cast<size_t>(labels[i]) < info_.classes.size()) continue;
+    fail_request("{}: at offset {} expected a label below {}, found {}", name(),
+                 at + i * sizeof(int32_t), info_.classes.size(), labels[i]);
+  }
+  targets_ = std::move(labels);
 }
 
 /// Blocks begin at 64 and follow each other up to the directory, and so do their samples.
@@ -155,7 +181,7 @@ void Pack::check_blocks(uint64_t at, uint64_t end) {
         k == 0 ? block.offset == sizeof(PackPrefix) && block.first == 0
                : block.offset > blocks_[k - 1].offset && block.first > blocks_[k - 1].first;
     if (!begins || block.offset % kPackAlignment != 0 || block.offset >= end ||
-        block.first >= labels_.size() || block.zero != 0) {
+        block.first >= static_cast<uint64_t>(info_.size) || block.zero != 0) {
       fail_request(
           "{}: at offset {} expected block {} after the one before and before {}, found "
           "offset {} and first sample {}",
@@ -169,7 +195,7 @@ void Pack::check_extents(uint64_t at) {
   for (size_t k = 0; k < blocks_.size(); ++k) {
     const bool last = k + 1 == blocks_.size();
     const uint64_t end = last ? data_end_ : blocks_[k + 1].offset;
-    const uint64_t next = last ? labels_.size() : blocks_[k + 1].first;
+    const uint64_t next = last ? static_cast<uint64_t>(info_.size) : blocks_[k + 1].first;
     if (payload_ == PackPayload::raw) {
       const uint64_t bytes = extent(0, 0).bytes;
       if ((end - blocks_[k].offset) / bytes < next - blocks_[k].first) {
@@ -201,8 +227,6 @@ int64_t integer(const json& meta, const char* key, uint64_t limit) {
   return value <= limit ? static_cast<int64_t>(value) : -1;
 }
 
-/// Whether the key, if it is there, holds one finite number or one per channel.
-
 bool strings(const json& meta, const char* key, std::vector<std::string>& to) {
   const auto found = meta.find(key);
   if (found == meta.end() || !found->is_array()) return false;
@@ -211,6 +235,26 @@ bool strings(const json& meta, const char* key, std::vector<std::string>& to) {
     to.push_back(value.get<std::string>());
   }
   return true;
+}
+
+/// Shape, names and kind of values, of which there are so many.
+bool parse_targets(const json& meta, TargetInfo& to) {
+  const auto found = meta.find("targets");
+  if (found == meta.end() || !found->is_object() || !strings(*found, "names", to.names)) {
+    return false;
+  }
+  const json shape = found->value("shape", json());
+  if (!shape.is_array()) return false;
+  uint64_t product = 1;
+  for (const json& extent : shape) {
+    if (!extent.is_number_unsigned()) return false;
+    to.shape.push_back(extent.get<int64_t>());
+    if (__builtin_mul_overflow(product, extent.get<uint64_t>(), &product)) return false;
+  }
+  const json binary = found->value("binary", json());
+  to.binary = binary.is_boolean() && binary.get<bool>();
+  const auto values = static_cast<uint64_t>(to.values);
+  return (shape.empty() || product == values) && (to.names.empty() || to.names.size() == values);
 }
 
 }  // namespace
@@ -225,7 +269,6 @@ void Pack::parse_meta(std::string_view text, uint64_t at) {
     refuse("JSON with 'name' and 'dtype'");
   }
   info_.name = meta["name"].get<std::string>();
-  info_.size = static_cast<int64_t>(labels_.size());
   const auto dtype = meta["dtype"].get<std::string>();
   if (dtype != "u8" && !(dtype == "f32" && payload_ == PackPayload::raw)) {
     refuse("'dtype' u8, or f32 of raw samples");
@@ -249,6 +292,9 @@ void Pack::parse_meta(std::string_view text, uint64_t at) {
     refuse(fmt::format("'channels', 'height' and 'width' of samples within {} bytes", map_.size()));
   }
   if (!strings(meta, "classes", info_.classes)) refuse("'classes' as a list of names");
+  if (info_.targets.values > 0 && !parse_targets(meta, info_.targets)) {
+    refuse(fmt::format("'targets' with a shape and names of {} values", info_.targets.values));
+  }
 }
 
 size_t Pack::block_of(int64_t index) const {
@@ -301,7 +347,7 @@ Sample Pack::read(int64_t index, Scratch& scratch) const {
                 .channels = info_.channels,
                 .height = info_.height,
                 .width = info_.width,
-                .label = label(index)};
+                .target = target(index)};
   if (payload_ == PackPayload::raw) return sample;
   const auto offset = extents_[static_cast<size_t>(index)].offset;
   const std::string where = fmt::format("{}, sample {} at offset {}", name(), index, offset);

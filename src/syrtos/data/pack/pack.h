@@ -15,17 +15,19 @@ namespace syrtos::data {
 // known only after the last sample stands at the end, so that a pack is written in one go.
 //
 //   0   8   "SYRTOSPK"
-//   8   4   version, 1
+//   8   4   version, 1, or 2 of data with values instead of labels
 //   12  52  zeros
 //   64      the data: blocks of about 1 MiB, each starts at a multiple of 64 and ends, filled up
 //           with zeros, where the next one starts. A sample lies in one block; within it samples
 //           follow each other without gaps
 //   D       the directory, D a multiple of 64:
-//             labels, s32 each, then zeros up to a multiple of 8
+//             labels, s32 each, or all values of every sample, f32; then zeros up to a multiple
+//             of 8
 //             of pictures only: offset in the file and bytes, u64 each, of every sample
 //             blocks: offset u64, first sample u64, CRC-32 of the block u32, zero u32
 //             meta, JSON: {"name", "dtype", "channels", "height", "width", "classes": [...]};
-//             height and width 0 when they differ
+//             height and width 0 when they differ; with values "targets": {"shape": [...],
+//             "names": [...], "binary"}
 //   end-64  the trailer:
 //     0   8   D
 //     8   8   samples
@@ -33,7 +35,8 @@ namespace syrtos::data {
 //     24  8   bytes of meta
 //     32  4   payload: 0 raw samples of one size, 1 pictures as in their JPEG or PNG files
 //     36  4   CRC-32 of the directory
-//     40  12  zeros
+//     40  4   values of a sample, 0: they have labels
+//     44  8   zeros
 //     52  4   CRC-32 of the 52 bytes before
 //     56  8   "SYRTOSPK"
 
@@ -51,7 +54,7 @@ struct PackExtent {
   uint64_t bytes = 0;
 };
 
-/// Writes a pack sample by sample; only labels, offsets and one block are held in memory. The file
+/// Writes a pack sample by sample; only targets, offsets and one block are held in memory. The file
 /// appears when finish() returns, and nothing is left behind without it. Throws RunError.
 class PackWriter {
  public:
@@ -60,11 +63,11 @@ class PackWriter {
   /// A sample of the size that was announced, for raw packs.
   void add(const Sample& sample);
   /// A JPEG or PNG file, for packs of pictures.
-  void add(std::span<const uint8_t> picture, int32_t label);
+  void add(std::span<const uint8_t> picture, const Target& target);
   void finish();
 
  private:
-  void append(std::span<const uint8_t> bytes, int32_t label);
+  void append(std::span<const uint8_t> bytes, const Target& target);
   void flush();
   std::string meta() const;
 
@@ -75,7 +78,9 @@ class PackWriter {
   uint64_t offset_ = 0;
   std::vector<uint8_t> block_;
   uint64_t block_first_ = 0;
+  uint64_t samples_ = 0;
   std::vector<int32_t> labels_;
+  std::vector<float> values_;
   std::vector<PackExtent> extents_;
   std::vector<PackBlock> blocks_;
 };
@@ -94,7 +99,7 @@ class Pack : public Dataset {
  public:
   explicit Pack(const std::filesystem::path& file, PictureDecoder decode = decode_into);
 
-  int32_t label(int64_t index) const override { return labels_[static_cast<size_t>(index)]; }
+  Target target(int64_t index) const override { return targets_[index]; }
   Sample read(int64_t index, Scratch& scratch) const override;
   std::span<const uint8_t> encoded(int64_t index, Scratch& scratch) const override;
   void check() const override { map_.check(); }
@@ -104,6 +109,7 @@ class Pack : public Dataset {
   void check_blocks(uint64_t at, uint64_t end);
   void check_extents(uint64_t at);
   void parse_meta(std::string_view text, uint64_t at);
+  void take_targets(const uint8_t* from, uint64_t at, uint64_t samples);
   PackExtent extent(int64_t index, size_t block) const;
   size_t block_of(int64_t index) const;
   void verify(size_t block) const;
@@ -115,7 +121,7 @@ class Pack : public Dataset {
   PictureDecoder decode_;
   PackPayload payload_ = PackPayload::raw;
   uint64_t data_end_ = 0;
-  std::vector<int32_t> labels_;
+  Targets targets_;
   std::vector<PackExtent> extents_;
   std::vector<PackBlock> blocks_;
   std::unique_ptr<std::atomic<bool>[]> verified_;

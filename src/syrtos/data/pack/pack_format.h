@@ -10,7 +10,8 @@ namespace syrtos::data {
 static_assert(std::endian::native == std::endian::little, "files are little-endian");
 
 inline constexpr char kPackMagic[8] = {'S', 'Y', 'R', 'T', 'O', 'S', 'P', 'K'};
-inline constexpr uint32_t kPackVersion = 1;
+inline constexpr uint32_t kPackVersion = 1;        // of labels
+inline constexpr uint32_t kPackValuesVersion = 2;  // of values instead
 inline constexpr uint64_t kPackAlignment = 64;
 inline constexpr uint64_t kPackBlockBytes = uint64_t{1} << 20;
 inline constexpr uint64_t kPackMaxMeta = uint64_t{64} << 20;
@@ -29,7 +30,8 @@ struct PackTrailer {
   uint64_t meta_bytes;
   uint32_t payload;
   uint32_t directory_crc;
-  char zeros[12];
+  uint32_t values;
+  char zeros[8];
   uint32_t crc;
   char magic[8];
 };

@@ -21,7 +21,7 @@ PackWriter::PackWriter(const std::filesystem::path& file, DatasetInfo info, Pack
                "{}: {}x{} {}", info_.name, info_.height, info_.width, to_string(info_.dtype));
   PackPrefix prefix{};
   std::memcpy(prefix.magic, kPackMagic, sizeof kPackMagic);
-  prefix.version = kPackVersion;
+  prefix.version = info_.targets.values > 0 ? kPackValuesVersion : kPackVersion;
   out_.write(&prefix, sizeof prefix);
   offset_ = sizeof prefix;
 }
@@ -30,26 +30,32 @@ void PackWriter::add(const Sample& sample) {
   SYRTOS_CHECK(payload_ == PackPayload::raw && sample.dtype == info_.dtype &&
                    sample.channels == info_.channels && sample.height == info_.height &&
                    sample.width == info_.width,
-               "sample {}: {} {}x{}x{}", labels_.size(), to_string(sample.dtype), sample.height,
+               "sample {}: {} {}x{}x{}", samples_, to_string(sample.dtype), sample.height,
                sample.width, sample.channels);
   const auto bytes = static_cast<size_t>(sample.elements()) * size_of(sample.dtype);
-  append({sample.bytes(), bytes}, sample.label);
+  append({sample.bytes(), bytes}, sample.target);
 }
 
-void PackWriter::add(std::span<const uint8_t> picture, int32_t label) {
+void PackWriter::add(std::span<const uint8_t> picture, const Target& target) {
   SYRTOS_CHECK(payload_ == PackPayload::pictures && !picture.empty(), "sample {}: {} bytes",
-               labels_.size(), picture.size());
-  append(picture, label);
+               samples_, picture.size());
+  append(picture, target);
 }
 
-void PackWriter::append(std::span<const uint8_t> bytes, int32_t label) {
-  SYRTOS_CHECK(label >= 0 && static_cast<size_t>(label) < info_.classes.size(),
-               "sample {}: label {} of {}", labels_.size(), label, info_.classes.size());
+void PackWriter::append(std::span<const uint8_t> bytes, const Target& target) {
+  const bool fits =
+      info_.targets.values > 0
+          ? static_cast<int64_t>(target.values.size()) == info_.targets.values
+          : target.label >= 0 && static_cast<size_t>(target.label) < info_.classes.size();
+  SYRTOS_CHECK(fits, "sample {}: label {} of {}, {} values of {}", samples_, target.label,
+               info_.classes.size(), target.values.size(), info_.targets.values);
   if (!block_.empty() && block_.size() + bytes.size() > kPackBlockBytes) flush();
   if (payload_ == PackPayload::pictures)
     extents_.push_back({offset_ + block_.size(), bytes.size()});
   block_.insert(block_.end(), bytes.begin(), bytes.end());
-  labels_.push_back(label);
+  if (info_.targets.values == 0) labels_.push_back(target.label);
+  values_.insert(values_.end(), target.values.begin(), target.values.end());
+  ++samples_;
 }
 
 void PackWriter::flush() {
@@ -61,19 +67,23 @@ void PackWriter::flush() {
   out_.write(block_.data(), block_.size());
   offset_ += block_.size();
   block_.clear();
-  block_first_ = labels_.size();
+  block_first_ = samples_;
 }
 
 std::string PackWriter::meta() const {
-  const nlohmann::json meta = {{"name", info_.name},         {"dtype", to_string(info_.dtype)},
-                               {"channels", info_.channels}, {"height", info_.height},
-                               {"width", info_.width},       {"classes", info_.classes}};
+  nlohmann::json meta = {{"name", info_.name},         {"dtype", to_string(info_.dtype)},
+                         {"channels", info_.channels}, {"height", info_.height},
+                         {"width", info_.width},       {"classes", info_.classes}};
+  if (const TargetInfo& targets = info_.targets; targets.values > 0) {
+    meta["targets"] = {
+        {"shape", targets.shape}, {"names", targets.names}, {"binary", targets.binary}};
+  }
   // Names of classes come from names of files, which may be no UTF-8.
   return meta.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 void PackWriter::finish() {
-  if (labels_.empty()) {
+  if (samples_ == 0) {
     fail_request("{}: expected at least one sample to pack, found none in {}", file_.string(),
                  info_.name);
   }
@@ -81,16 +91,19 @@ void PackWriter::finish() {
   const std::string text = meta();
   PackTrailer trailer{};
   trailer.directory = offset_;
-  trailer.samples = labels_.size();
+  trailer.samples = samples_;
   trailer.blocks = blocks_.size();
   trailer.meta_bytes = text.size();
   trailer.payload = static_cast<uint32_t>(payload_);
+  trailer.values = static_cast<uint32_t>(info_.targets.values);
   const auto put = [&](const void* data, size_t bytes) {
     trailer.directory_crc = crc32(trailer.directory_crc, data, bytes);
     out_.write(data, bytes);
   };
   if (labels_.size() % 2 != 0) labels_.push_back(0);
+  if (values_.size() % 2 != 0) values_.push_back(0);
   put(labels_.data(), labels_.size() * sizeof(int32_t));
+  put(values_.data(), values_.size() * sizeof(float));
   put(extents_.data(), extents_.size() * sizeof(PackExtent));
   put(blocks_.data(), blocks_.size() * sizeof(PackBlock));
   put(text.data(), text.size());
@@ -118,7 +131,7 @@ void write_pack(const Dataset& from, const std::filesystem::path& file,
       if (bytes.empty()) {
         fail_run("{}: expected a picture file as sample {}, found none", from.info().name, i);
       }
-      writer.add(bytes, from.label(i));
+      writer.add(bytes, from.target(i));
     } else {
       writer.add(from.read(i, scratch));
     }

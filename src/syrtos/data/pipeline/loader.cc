@@ -33,6 +33,7 @@ Loader::Loader(const Dataset& data, const Transform& transform, const LoaderOpti
     : data_(data),
       transform_(transform),
       options_(options),
+      target_values_(static_cast<size_t>(std::max<int64_t>(1, data.info().targets.values))),
       share_(largest_share(options.batch, options.shard.workers)),
       grain_(grain_for(transform, share_)),
       scratch_(static_cast<size_t>(thread_count())),
@@ -45,7 +46,7 @@ Loader::Loader(const Dataset& data, const Transform& transform, const LoaderOpti
     slot.is_done.reserve(static_cast<size_t>((share_ + grain_ - 1) / grain_));
     const size_t bytes = options.images ? transform.bytes() : 0;
     slot.images = Buffer(bytes * static_cast<size_t>(share_), "batches");
-    slot.labels.resize(static_cast<size_t>(share_));
+    slot.targets.resize(static_cast<size_t>(share_) * target_values_);
     free_.push_back(&slot);
   }
 }
@@ -99,6 +100,18 @@ bool Loader::take_any(Work& work) {
   return false;
 }
 
+void Loader::put_target(const Target& target, float* to) const {
+  if (target.values.empty()) {
+    *to = static_cast<float>(target.label);
+    return;
+  }
+  const Normalization& scale = options_.targets;
+  for (size_t k = 0; k < target_values_; ++k) {
+    to[k] = scale.mean.empty() ? target.values[k]
+                               : (target.values[k] - scale.mean[k]) / scale.deviation[k];
+  }
+}
+
 Loader::Times Loader::prepare(Slot& slot, int64_t chunk, Scratch& scratch) const {
   const Permutation order(data_.size(), options_.seed, slot.epoch);
   const int64_t begin = chunk * grain_;
@@ -108,8 +121,10 @@ Loader::Times Loader::prepare(Slot& slot, int64_t chunk, Scratch& scratch) const
     const auto start = Clock::now();
     const int64_t position = (slot.slice.first + n) % data_.size();
     const int64_t index = options_.training ? order[position] : position;
+    float* targets = &slot.targets[static_cast<size_t>(n) * target_values_];
     if (!options_.images) {
-      slot.labels[static_cast<size_t>(n)] = data_.label(index);
+      const bool asks = data_.info().asks_samples;
+      put_target(asks ? data_.read(index, scratch).target : data_.target(index), targets);
       continue;
     }
     const Sample sample = data_.read(index, scratch);
@@ -120,7 +135,7 @@ Loader::Times Loader::prepare(Slot& slot, int64_t chunk, Scratch& scratch) const
     } else {
       transform_.apply(sample, options_.view, to, scratch);
     }
-    slot.labels[static_cast<size_t>(n)] = sample.label;
+    put_target(sample.target, targets);
     times.read_s += std::chrono::duration<double>(middle - start).count();
     times.transform_s += seconds_since(middle);
   }
@@ -281,7 +296,9 @@ Loader::Slot& Loader::rescue(Slot& slot) {
       std::memcpy(other->images.bytes() + begin * sample, slot.images.bytes() + begin * sample,
                   static_cast<size_t>(count * sample));
     }
-    std::copy_n(slot.labels.begin() + begin, count, other->labels.begin() + begin);
+    const auto values = static_cast<int64_t>(target_values_);
+    std::copy_n(slot.targets.begin() + begin * values, count * values,
+                other->targets.begin() + begin * values);
     return {};
   });
   const std::lock_guard lock(mutex_);
@@ -314,7 +331,8 @@ Batch Loader::next() {
   }
   work_added_.notify_all();  // the ring has room again, and a step begins
   return {whole.epoch, whole.slice, whole.images.data(),
-          std::span(whole.labels).first(static_cast<size_t>(whole.slice.count)), ready};
+          std::span(whole.targets).first(static_cast<size_t>(whole.slice.count) * target_values_),
+          ready};
 }
 
 bool Loader::ready(int64_t samples) {

@@ -21,19 +21,21 @@ struct LoaderOptions {
   Placement view = {};
   Shard shard = {};
   Remainder remainder = Remainder::short_batch;
-  int prefetch = 4;    ///< batches that are prepared ahead; 0: each when it is asked for
-  int threads = 0;     ///< that prepare them; 0: as many as the pool has
-  bool images = true;  ///< false: labels alone are wanted
+  int prefetch = 4;            ///< batches that are prepared ahead; 0: each when it is asked for
+  int threads = 0;             ///< that prepare them; 0: as many as the pool has
+  Normalization targets = {};  ///< of values that samples have; none: as they are
+  bool images = true;          ///< false: targets alone are wanted
 };
 
 /// One batch: which part of the epoch it is, and its samples, one after the other in the type and
-/// layout that the first layer reads, with a label for each. The memory is the loader's.
+/// layout that the first layer reads, with what is to be found out about each: the number of its
+/// class, or its values. The memory is the loader's.
 struct Batch {
   int64_t epoch = 0;
   Slice slice;
   void* images = nullptr;
-  std::span<const int32_t> labels;
-  int64_t ready = 0;  ///< batches that were prepared when this one was asked for
+  std::span<const float> targets;  ///< as many for each sample
+  int64_t ready = 0;               ///< batches that were prepared when this one was asked for
 };
 
 /// Where the pipeline's time went since it was last asked.
@@ -84,7 +86,7 @@ class Loader {
   /// A batch of the ring.
   struct Slot {
     Buffer images;
-    std::vector<int32_t> labels;
+    std::vector<float> targets;
     int64_t epoch = 0;
     Slice slice;
     int64_t chunks = 0;  // that are for the threads: all, until the batch is needed
@@ -120,6 +122,7 @@ class Loader {
   /// Calls use(chunk, scratch) -> Times for chunks begin .. end - 1, on all threads of the pool.
   template <typename Use>
   void for_each_chunk(int64_t begin, int64_t end, const Use& use);
+  void put_target(const Target& target, float* to) const;
   Times prepare(Slot& slot, int64_t chunk, Scratch& scratch) const;
   void prefetch_thread();
   void start_threads();
@@ -128,6 +131,7 @@ class Loader {
   const Dataset& data_;
   const Transform& transform_;
   LoaderOptions options_;
+  size_t target_values_;          // of a sample
   int64_t share_;                 // most samples of a batch here
   int64_t grain_;                 // samples that are taken at once
   std::vector<Scratch> scratch_;  // of the pool's threads

@@ -44,18 +44,16 @@ void copy_sample(const ArrayView& view, int64_t index, std::vector<uint8_t>& to)
   }
 }
 
-ArrayData::ArrayData(std::string name, ArrayView view, std::vector<int32_t> labels,
-                     std::vector<std::string> classes)
-    : view_(std::move(view)), labels_(std::move(labels)), in_order_(lies_channels_last(view_)) {
-  SYRTOS_CHECK(static_cast<int64_t>(labels_.size()) == view_.size, "{} {}", labels_.size(),
-               view_.size);
-  info_ = {.name = std::move(name),
-           .size = view_.size,
-           .dtype = view_.dtype,
-           .channels = view_.sample[0],
-           .height = view_.sample[1],
-           .width = view_.sample[2],
-           .classes = std::move(classes)};
+ArrayData::ArrayData(std::string name, ArrayView view, Targets targets, DatasetInfo meaning)
+    : view_(std::move(view)), targets_(std::move(targets)), in_order_(lies_channels_last(view_)) {
+  SYRTOS_CHECK(targets_.size() == view_.size, "{} {}", targets_.size(), view_.size);
+  info_ = std::move(meaning);
+  info_.name = std::move(name);
+  info_.size = view_.size;
+  info_.dtype = view_.dtype;
+  info_.channels = view_.sample[0];
+  info_.height = view_.sample[1];
+  info_.width = view_.sample[2];
 }
 
 Sample ArrayData::read(int64_t index, Scratch& scratch) const {
@@ -65,7 +63,7 @@ Sample ArrayData::read(int64_t index, Scratch& scratch) const {
                 .channels = info_.channels,
                 .height = info_.height,
                 .width = info_.width,
-                .label = label(index)};
+                .target = target(index)};
   // A float at an odd address is no float.
   const auto address = reinterpret_cast<uintptr_t>(from);
   if (in_order_ && address % size_of(info_.dtype) == 0) return sample;

@@ -26,16 +26,16 @@ void copy_sample(const ArrayView& view, int64_t index, std::vector<uint8_t>& to)
 /// The memory must not change while it is read.
 class ArrayData : public Dataset {
  public:
-  /// `labels` has a number below classes.size() for each sample, which the caller has checked.
-  ArrayData(std::string name, ArrayView view, std::vector<int32_t> labels,
-            std::vector<std::string> classes);
+  /// `targets` has one for each sample, which the caller has checked; `meaning` says what they are:
+  /// its classes or targets count.
+  ArrayData(std::string name, ArrayView view, Targets targets, DatasetInfo meaning);
 
-  int32_t label(int64_t index) const override { return labels_[static_cast<size_t>(index)]; }
+  Target target(int64_t index) const override { return targets_[index]; }
   Sample read(int64_t index, Scratch& scratch) const override;
 
  private:
   ArrayView view_;
-  std::vector<int32_t> labels_;
+  Targets targets_;
   bool in_order_;  ///< A sample lies as the pipeline wants it.
 };
 

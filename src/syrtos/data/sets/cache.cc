@@ -95,7 +95,7 @@ Sample Cached::read(int64_t index, Scratch& scratch) const {
           .channels = info_.channels,
           .height = info_.height,
           .width = info_.width,
-          .label = label(index)};
+          .target = target(index)};
 }
 
 Sample Cached::keep(int64_t index, Scratch& scratch) const {

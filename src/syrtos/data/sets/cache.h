@@ -29,7 +29,7 @@ class Cached : public Dataset {
   Cached(const Cached&) = delete;
   Cached& operator=(const Cached&) = delete;
 
-  int32_t label(int64_t index) const override { return of_->label(index); }
+  Target target(int64_t index) const override { return of_->target(index); }
   Sample read(int64_t index, Scratch& scratch) const override;
   void check() const override { of_->check(); }
 

@@ -21,9 +21,9 @@ class Interleaved : public Dataset {
     make_stretches();
   }
 
-  int32_t label(int64_t index) const override {
+  Target target(int64_t index) const override {
     const Place place = find(index);
-    return parts_[place.part]->label(place.index);
+    return parts_[place.part]->target(place.index);
   }
   Sample read(int64_t index, Scratch& scratch) const override {
     const Place place = find(index);
@@ -107,6 +107,12 @@ void check_agreement(const DatasetInfo& first, const std::string& first_name,
   if (first.dtype != other.dtype || first.channels != other.channels ||
       (sized && first.shape() != other.shape())) {
     fail_kinds(first, first_name, other, other_name);
+  }
+  if (first.targets.values != other.targets.values) {
+    fail_request(
+        "{} and {} do not belong together: expected {} values for each sample, found {}; put them "
+        "into different directories",
+        first_name, other_name, first.targets.values, other.targets.values);
   }
   if (first.classes != other.classes) {
     fail_request("{} and {} do not belong together: {}; put them into different directories",

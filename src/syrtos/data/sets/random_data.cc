@@ -23,7 +23,8 @@ Philox::Key key_of(uint64_t seed) {
 
 }  // namespace
 
-RandomDataset::RandomDataset(int64_t size, const Shape& shape, int64_t classes, uint64_t seed)
+RandomDataset::RandomDataset(int64_t size, const Shape& shape, Kind kind, int64_t outputs,
+                             uint64_t seed)
     : seed_(seed) {
   info_ = {.name = "random",
            .size = size,
@@ -31,17 +32,29 @@ RandomDataset::RandomDataset(int64_t size, const Shape& shape, int64_t classes, 
            .channels = shape[0],
            .height = shape[1],
            .width = shape[2]};
-  for (int64_t k = 0; k < classes; ++k) info_.classes.push_back(std::to_string(k));
-  numbers_.resize(static_cast<size_t>(shape.elements()) + kMostPlaces);
+  if (kind == Kind::classes) {
+    for (int64_t k = 0; k < outputs; ++k) info_.classes.push_back(std::to_string(k));
+  } else {
+    info_.targets = {
+        .values = outputs, .shape = {outputs}, .names = {}, .binary = kind == Kind::labels};
+  }
+  numbers_.resize(static_cast<size_t>(std::max(shape.elements(), outputs)) + kMostPlaces);
   for (size_t i = 0; i < numbers_.size(); i += 4) {
     const auto words = philox(key_of(seed), {static_cast<uint32_t>(i / 4), 0, 0, kImages});
     for (size_t k = 0; k < 4 && i + k < numbers_.size(); ++k) numbers_[i + k] = to_value(words[k]);
   }
+  if (kind != Kind::labels) return;
+  for (const float number : numbers_) labels_.push_back(number > 0 ? 1 : 0);
 }
 
-int32_t RandomDataset::label(int64_t index) const {
+Target RandomDataset::target(int64_t index) const {
   const auto word = philox(key_of(seed_), {0, static_cast<uint32_t>(index), 0, kLabels})[0];
-  return static_cast<int32_t>(word % info_.classes.size());
+  if (info_.targets.values > 0) {
+    const std::vector<float>& from = labels_.empty() ? numbers_ : labels_;
+    return {.values = std::span(from).subspan(word % kMostPlaces,
+                                              static_cast<size_t>(info_.targets.values))};
+  }
+  return {.label = static_cast<int32_t>(word % info_.classes.size())};
 }
 
 Sample RandomDataset::read(int64_t index, Scratch&) const {
@@ -51,7 +64,7 @@ Sample RandomDataset::read(int64_t index, Scratch&) const {
           .channels = info_.channels,
           .height = info_.height,
           .width = info_.width,
-          .label = label(index)};
+          .target = target(index)};
 }
 
 }  // namespace syrtos::data

@@ -12,15 +12,19 @@ namespace syrtos::data {
 /// repeat, with other labels: there is nothing to be learnt from them.
 class RandomDataset : public Dataset {
  public:
-  /// `shape` is [channels, height, width].
-  RandomDataset(int64_t size, const Shape& shape, int64_t classes, uint64_t seed);
+  enum class Kind : uint8_t { classes, values, labels };
+  /// `shape` is [channels, height, width]; `outputs` the number of classes, values or labels.
+  RandomDataset(int64_t size, const Shape& shape, Kind kind, int64_t outputs, uint64_t seed);
+  RandomDataset(int64_t size, const Shape& shape, int64_t classes, uint64_t seed)
+      : RandomDataset(size, shape, Kind::classes, classes, seed) {}
 
-  int32_t label(int64_t index) const override;
+  Target target(int64_t index) const override;
   Sample read(int64_t index, Scratch& scratch) const override;
 
  private:
   uint64_t seed_;
   std::vector<float> numbers_;
+  std::vector<float> labels_;  // of labels: zeros and ones, of which samples have pieces
 };
 
 }  // namespace syrtos::data

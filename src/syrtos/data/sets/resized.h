@@ -19,7 +19,7 @@ class Resized : public Dataset {
   /// Throws RequestError when the samples are not pictures (u8).
   Resized(std::unique_ptr<Dataset> of, int64_t height, int64_t width, Fit fit = Fit::centre);
 
-  int32_t label(int64_t index) const override { return of_->label(index); }
+  Target target(int64_t index) const override { return of_->target(index); }
   Sample read(int64_t index, Scratch& scratch) const override;
   void check() const override { of_->check(); }
 

@@ -9,7 +9,7 @@ class Subset : public Dataset {
  public:
   Subset(std::shared_ptr<const Dataset> whole, std::vector<int64_t> indices);
 
-  int32_t label(int64_t index) const override { return whole_->label(at(index)); }
+  Target target(int64_t index) const override { return whole_->target(at(index)); }
   Sample read(int64_t index, Scratch& scratch) const override {
     return whole_->read(at(index), scratch);
   }
@@ -25,10 +25,16 @@ class Subset : public Dataset {
   std::vector<int64_t> indices_;
 };
 
-/// For data that comes without a test set: of each class, in the order of the data set, every tenth
-/// sample (the 10th, the 20th, ...) is for testing. So the same files are always split alike.
-/// Throws RequestError when nothing would be left to test with.
+/// For data that comes without a test set: of each class (of data without classes: of all), in the
+/// order of the data set, every tenth sample (the 10th, the 20th, ...) is for testing. So the same
+/// files are always split alike. Throws RequestError when nothing would be left to test with.
 Splits split_every_tenth(std::shared_ptr<const Dataset> whole);
+
+/// Keeps that share of the samples back to measure with, of each class by itself, chosen at random
+/// as the seed says: the same samples on every machine. A class of two or more has at least one on
+/// either side; one of a single sample is trained on. Throws RequestError when a side would have
+/// none.
+Splits split_share(std::shared_ptr<const Dataset> whole, double share, uint64_t seed);
 
 /// "0", "1", ...: the names of classes that have none.
 std::vector<std::string> numbered_classes(int64_t count);

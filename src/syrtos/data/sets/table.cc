@@ -4,10 +4,10 @@
 
 namespace syrtos::data {
 
-Table::Table(DatasetInfo info, std::vector<uint8_t> values, std::vector<int32_t> labels)
-    : values_(std::move(values)), labels_(std::move(labels)) {
+Table::Table(DatasetInfo info, std::vector<uint8_t> values, Targets targets)
+    : values_(std::move(values)), targets_(std::move(targets)) {
   info_ = std::move(info);
-  info_.size = static_cast<int64_t>(labels_.size());
+  info_.size = targets_.size();
   const int64_t bytes =
       info_.size * info_.shape().elements() * static_cast<int64_t>(size_of(info_.dtype));
   SYRTOS_CHECK(static_cast<int64_t>(values_.size()) == bytes, "{} {}", values_.size(), bytes);
@@ -20,7 +20,7 @@ Sample Table::read(int64_t index, Scratch& /*scratch*/) const {
           .channels = info_.channels,
           .height = info_.height,
           .width = info_.width,
-          .label = label(index)};
+          .target = target(index)};
 }
 
 }  // namespace syrtos::data

@@ -27,11 +27,13 @@ void Keeper::keep_position(bool must) {
 
 /// In this order a run that is killed in between loses nothing: what is noted beyond the last
 /// checkpoint is forgotten when it goes on, and resuming makes up for a best one.
-void Keeper::keep_epoch(const run::EpochMetrics& metrics, bool must) {
+void Keeper::keep_epoch(const run::EpochMetrics& metrics, const run::TestScores& scores,
+                        bool must) {
   unwritten_.push_back(metrics);
   best_is_owed_ = best_is_owed_ || metrics.best;
   attempt(must, [&] {
     write_metrics();
+    if (metrics.best && !scores.empty()) run::write(*state_.directory, scores);
     state_.save();
     // Where an earlier one could not be kept, this is the nearest to it that there is.
     if (best_is_owed_) state_.directory->keep_as_best();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "syrtos/run/metrics.h"
+#include "syrtos/run/test_scores.h"
 #include "syrtos/train/measure/notebook.h"
 #include "syrtos/train/worker_state.h"
 
@@ -22,8 +23,8 @@ class Keeper {
   /// The position. `must`: the run ends here. Throws RunError: then it failed, or another process
   /// has taken the run over.
   void keep_position(bool must);
-  /// What an epoch came to, and the position after it.
-  void keep_epoch(const run::EpochMetrics& metrics, bool must);
+  /// What an epoch came to, of the best one in detail, and the position after it.
+  void keep_epoch(const run::EpochMetrics& metrics, const run::TestScores& scores, bool must);
 
  private:
   void attempt(bool must, const std::function<void()>& work);

@@ -35,6 +35,41 @@ T field(const CheckpointReader& checkpoint, const char* name, T fallback) {
   }
 }
 
+/// What was learnt, and what the targets are.
+json task_json(const Job& job) {
+  const data::TargetInfo& targets = job.targets;
+  return {{"loss", nn::loss_text(job.task)}, {"mean", job.task.mean},
+          {"deviation", job.task.deviation}, {"shape", targets.shape},
+          {"names", targets.names},          {"binary", targets.binary}};
+}
+
+/// Of a checkpoint that says nothing of it: classes.
+void read_task(const CheckpointReader& checkpoint, NetworkDescription& description) {
+  const json text = checkpoint.meta().value("task", json());
+  nn::ModelOptions& options = description.options;
+  if (text.is_null()) return;
+  try {
+    options.task = nn::parse_loss(text.at("loss").get<std::string>());
+    options.task.mean = text.at("mean").get<std::vector<float>>();
+    options.task.deviation = text.at("deviation").get<std::vector<float>>();
+    description.targets = {.values = options.task.has_classes() ? 0 : options.classes,
+                           .shape = text.at("shape").get<std::vector<int64_t>>(),
+                           .names = text.at("names").get<std::vector<std::string>>(),
+                           .binary = text.at("binary").get<bool>()};
+  } catch (const json::exception&) {
+    fail_request("{}: expected what was learnt in the header, found {}", checkpoint.file().string(),
+                 text.dump());
+  }
+  description.open.targets =
+      options.task.has_classes() ? data::TargetKind::classes : data::TargetKind::values;
+  const auto outputs = static_cast<size_t>(options.classes);
+  const size_t scaled = options.task.mean.size();
+  if (options.task.deviation.size() != scaled || (scaled > 0 && scaled != outputs)) {
+    fail_request("{}: expected a mean and a deviation of each of {} values, found {} and {}",
+                 checkpoint.file().string(), outputs, scaled, options.task.deviation.size());
+  }
+}
+
 }  // namespace
 
 void save_snapshot(const run::Directory& directory, const Job& job, const RunTensors& own,
@@ -45,7 +80,9 @@ void save_snapshot(const run::Directory& directory, const Job& job, const RunTen
       {"classes", job.classes},
       {"image", std::vector<int64_t>(job.image.begin(), job.image.end())},
       {"data", job.data_name},
-      {"label_column", job.label_column},
+      {"label_column", job.open.label_column},
+      {"validation", job.open.validation},
+      {"task", task_json(job)},
       {"mean", job.normalization.mean},
       {"deviation", job.normalization.deviation},
       {"fit", job.fit == data::Fit::exact ? "exact" : "centre"},
@@ -59,7 +96,7 @@ void save_snapshot(const run::Directory& directory, const Job& job, const RunTen
       {"epoch", position.epoch},
       {"used", position.used},
       {"loss_sum", position.loss_sum},
-      {"correct", position.correct},
+      {"score_sum", position.score_sum},
       {"samples", position.samples},
       {"unmeasured", position.unmeasured},
       {"best", std::isnan(position.best) ? json(nullptr) : json(position.best)},
@@ -108,7 +145,7 @@ Position load_snapshot(CheckpointReader& checkpoint, RunTensors& own) {
   position.epoch = field(checkpoint, "epoch", position.epoch);
   position.used = field(checkpoint, "used", position.used);
   position.loss_sum = field(checkpoint, "loss_sum", position.loss_sum);
-  position.correct = field(checkpoint, "correct", position.correct);
+  position.score_sum = field(checkpoint, "score_sum", position.score_sum);
   position.samples = field(checkpoint, "samples", position.samples);
   position.waited = field(checkpoint, "waited", position.waited);
   if (!checkpoint.meta().value("best", json(nullptr)).is_null()) {
@@ -126,7 +163,8 @@ NetworkDescription describe(const CheckpointReader& checkpoint) {
   description.network =
       nn::parse_network_reference(field(checkpoint, "network", std::string("lenet5")));
   description.data = field(checkpoint, "data", std::string("mnist"));
-  description.label_column = field(checkpoint, "label_column", std::string());
+  description.open.label_column = field(checkpoint, "label_column", std::string());
+  description.open.validation = checkpoint.meta().value("validation", 0.0);
   description.seed = field(checkpoint, "seed", int64_t{1});
   description.random_samples = field(checkpoint, "random_samples", int64_t{1});
   const auto image = field(checkpoint, "image", std::vector<int64_t>{1, 28, 28});
@@ -134,6 +172,7 @@ NetworkDescription describe(const CheckpointReader& checkpoint) {
     fail_request("{}: expected an image of 3 extents in the header, found {}",
                  checkpoint.file().string(), image.size());
   }
+  description.open.seed = static_cast<uint64_t>(description.seed);
   description.class_names = field(checkpoint, "class_names", std::vector<std::string>{"0", "1"});
   description.fit = field(checkpoint, "fit", std::string("exact")) == "exact" ? data::Fit::exact
                                                                               : data::Fit::centre;
@@ -151,6 +190,7 @@ NetworkDescription describe(const CheckpointReader& checkpoint) {
   }
   nn::ModelOptions& options = description.options;
   options.classes = field(checkpoint, "classes", int64_t{10});
+  read_task(checkpoint, description);
   options.channels = image[0];
   options.height = image[1];
   options.width = image[2];

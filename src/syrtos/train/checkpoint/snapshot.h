@@ -22,7 +22,7 @@ struct Position {
   int64_t epoch = 0;    ///< epochs done
   int64_t used = 0;     ///< samples of the current epoch that were used, by all workers
   double loss_sum = 0;  ///< over the samples of the current epoch, as the next two
-  int64_t correct = 0;
+  double score_sum = 0;
   int64_t samples = 0;
   bool unmeasured = false;  ///< the epoch, or the run, is at its end but was not evaluated yet
   double best = std::numeric_limits<double>::quiet_NaN();  ///< of the early-stopping metric
@@ -35,12 +35,13 @@ struct NetworkDescription {
   nn::NetworkReference network;
   nn::ModelOptions options;  ///< the batch is the reader's choice, the dtype what it was trained in
   std::string data;          ///< what it was trained on, as --data takes it
-  std::string label_column;  ///< of it, as --label-column takes it
+  data::OpenOptions open;    ///< how that is read and divided
   int64_t seed = 1;
   int64_t random_samples = 1;  ///< of random training data
   data::Normalization normalization;
   data::Fit fit = data::Fit::exact;
   std::vector<std::string> class_names;
+  data::TargetInfo targets;  ///< of values and labels
 };
 
 /// Writes the job, parameters, states, what is kept with them and the position, all in plain

@@ -96,7 +96,6 @@ void Board::step(int64_t step, double loss, double learning_rate) {
 
 void Board::epoch(const run::EpochMetrics& m) {
   std::vector<trace::Scalar> scalars = {{"loss/train", m.train_loss},
-                                        {"accuracy/train", m.train_accuracy},
                                         {"speed/images per second", m.images_per_s}};
   const auto add_parts = [&](const std::string& group, const trace::StepDivision& seconds) {
     for (size_t i = 0; i < trace::kParts; ++i) {
@@ -107,10 +106,19 @@ void Board::epoch(const run::EpochMetrics& m) {
   for (const run::WorkerEpoch& worker : m.workers) {
     add_parts("rank " + std::to_string(worker.rank), worker.seconds);
   }
+  // "accuracy/train", "MAE/test"; the five most probable classes are a kind of accuracy.
+  const auto add_scores = [&](const run::Scores& scores, const std::string& set) {
+    for (const run::Score& score : scores) {
+      const std::string title(score.metric->title);
+      scalars.push_back(
+          {score.metric->name == "top5" ? "accuracy/" + set + " top 5" : title + "/" + set,
+           score.value});
+    }
+  };
+  add_scores(m.train, "train");
   if (m.evaluated) {
-    scalars.push_back({"loss/test", m.test_loss});
-    scalars.push_back({"accuracy/test", m.test_accuracy});
-    scalars.push_back({"accuracy/test top 5", m.test_top5});
+    scalars.push_back({"loss/" + m.set, m.test_loss});
+    add_scores(m.test, m.set);
   }
   add(m.step, std::move(scalars));
 }

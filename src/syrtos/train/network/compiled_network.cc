@@ -94,7 +94,7 @@ std::vector<NetworkProgram> CompiledNetwork::compile(std::vector<graph::Graph> g
   }
   std::vector<NetworkProgram> programs;
   for (size_t i = graphs.size(); i-- > 0;) {
-    programs.emplace_back(graphs[i], std::move(compiled[i]), samples);
+    programs.emplace_back(graphs[i], std::move(compiled[i]), options_.task, samples);
   }
   return programs;
 }

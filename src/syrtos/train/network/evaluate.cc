@@ -1,86 +1,69 @@
 #include "syrtos/train/network/evaluate.h"
 
 #include <algorithm>
-#include <cmath>
+#include <numeric>
 
-#include "syrtos/base/clock.h"
-#include "syrtos/base/error.h"
-#include "syrtos/base/format.h"
+#include "syrtos/train/network/score_sums.h"
 
 namespace syrtos::train {
 
+double average_precision(std::span<const float> scores, std::span<const float> targets) {
+  std::vector<size_t> order(scores.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] > scores[b]; });
+  double positives = 0;
+  double sum = 0;
+  for (size_t i = 0; i < order.size();) {
+    // Samples of equal scores are taken together.
+    size_t end = i;
+    double more = 0;
+    while (end < order.size() && scores[order[end]] == scores[order[i]]) {
+      more += targets[order[end++]] > 0.5F ? 1 : 0;
+    }
+    positives += more;
+    sum += more * positives / static_cast<double>(end);
+    i = end;
+  }
+  return positives > 0 ? sum / positives : 0;
+}
+
 namespace {
 
-double cross_entropy(std::span<const float> logits, int32_t label) {
-  const double top = *std::max_element(logits.begin(), logits.end());
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(logit - top);
-  return std::log(sum) + top - logits[static_cast<size_t>(label)];
+/// What needs the outputs of all samples at once.
+void add_report(const nn::Task& task, const data::Dataset& data, const std::vector<float>& rows,
+                run::TestScores& details) {
+  constexpr size_t kPoints = 1000;
+  const auto samples = static_cast<size_t>(data.size());
+  const size_t width = rows.size() / samples;
+  for (size_t k = 0; k < width; ++k) {
+    std::vector<float> outputs(samples);
+    std::vector<float> targets(samples);
+    for (size_t n = 0; n < samples; ++n) {
+      outputs[n] = rows[n * width + k];
+      targets[n] = data.target(static_cast<int64_t>(n)).values[k];
+    }
+    if (task.has_labels()) {
+      details.labels[k].average_precision = average_precision(outputs, targets);
+      continue;
+    }
+    const size_t points = std::min(kPoints, samples);
+    for (size_t i = 0; i < points; ++i) {
+      const size_t n = i * samples / points;
+      const double scale = task.mean.empty() ? 1 : task.deviation[k];
+      const double shift = task.mean.empty() ? 0 : task.mean[k];
+      details.values[k].points.emplace_back(targets[n],
+                                            static_cast<float>(outputs[n] * scale + shift));
+    }
+  }
+}
+
+std::vector<std::string> names_of(const data::DatasetInfo& info) {
+  std::vector<std::string> names = info.classes;
+  for (int64_t k = 0; k < info.targets.values; ++k) names.push_back(info.targets.name(k));
+  return names;
 }
 
 }  // namespace
-
-int64_t argmax(std::span<const float> values) {
-  return std::max_element(values.begin(), values.end()) - values.begin();
-}
-
-int64_t count_correct(std::span<const float> logits, std::span<const int32_t> labels) {
-  const size_t classes = labels.empty() ? 0 : logits.size() / labels.size();
-  int64_t correct = 0;
-  for (size_t n = 0; n < labels.size(); ++n) {
-    correct += argmax(logits.subspan(n * classes, classes)) == labels[n] ? 1 : 0;
-  }
-  return correct;
-}
-
-std::vector<double> probabilities(std::span<const float> logits) {
-  const double top = *std::max_element(logits.begin(), logits.end());
-  std::vector<double> result;
-  double sum = 0;
-  for (const float logit : logits) sum += result.emplace_back(std::exp(logit - top));
-  for (double& value : result) value /= sum;
-  return result;
-}
-
-bool among_top(std::span<const float> logits, int32_t label, int k) {
-  const float own = logits[static_cast<size_t>(label)];
-  return std::count_if(logits.begin(), logits.end(), [&](float v) { return v > own; }) < k;
-}
-
-/// Adds up what is asked of test samples.
-class Score {
- public:
-  /// Counts what is taken for what, of so many classes; 0: does not.
-  explicit Score(size_t confused_classes)
-      : confused_classes_(confused_classes), confusion_(confused_classes * confused_classes) {}
-
-  void add(std::span<const float> logits, int32_t label) {
-    const int64_t taken_for = argmax(logits);
-    loss_ += cross_entropy(logits, label);
-    correct_ += taken_for == label ? 1 : 0;
-    if (confused_classes_ > 0) {
-      ++confusion_[static_cast<size_t>(label) * confused_classes_ + static_cast<size_t>(taken_for)];
-    }
-    top5_ += among_top(logits, label, 5) ? 1 : 0;
-    ++samples_;
-  }
-  Evaluation result() const {
-    const auto samples = static_cast<double>(std::max<int64_t>(1, samples_));
-    return {.loss = loss_ / samples,
-            .accuracy = static_cast<double>(correct_) / samples,
-            .top5 = static_cast<double>(top5_) / samples,
-            .samples = samples_,
-            .confusion = confusion_};
-  }
-
- private:
-  size_t confused_classes_;
-  std::vector<int64_t> confusion_;
-  double loss_ = 0;
-  int64_t correct_ = 0;
-  int64_t top5_ = 0;
-  int64_t samples_ = 0;
-};
 
 namespace {
 
@@ -99,8 +82,8 @@ void for_own_rows(const TestData& test, std::span<const float> sums, size_t clas
 
 }  // namespace
 
-TestRun::TestRun(const TestData& test, int64_t batch, Keep keep)
-    : test_(test), batch_(batch), keep_(keep) {}
+TestRun::TestRun(const TestData& test, const nn::Task& task, int64_t batch, Keep keep)
+    : test_(test), task_(task), batch_(batch), keep_(keep) {}
 TestRun::~TestRun() = default;
 
 bool TestRun::next() {
@@ -121,32 +104,44 @@ bool TestRun::next() {
   return current_.slice.count > 0 || next();
 }
 
+bool TestRun::keeps_rows() const {
+  return keep_ == Keep::logits || test_.views.size() > 1 || (test_.report && !task_.has_classes());
+}
+
 void TestRun::add(std::span<const float> logits) {
-  const size_t classes = logits.size() / static_cast<size_t>(batch_);
+  outputs_ = logits.size() / static_cast<size_t>(batch_);
   const auto rows = static_cast<size_t>(current_.slice.count);
-  if (!score_) score_ = std::make_unique<Score>(test_.confusion ? classes : 0);
-  classes_ = classes;
-  if (keep_ == Keep::score && test_.views.size() == 1) {
+  if (!scores_) {
+    scores_ = std::make_unique<ScoreSums>(task_, static_cast<int64_t>(outputs_), test_.report);
+  }
+  if (!keeps_rows()) {
     for (size_t n = 0; n < rows; ++n) {
-      score_->add(logits.subspan(n * classes, classes),
-                  test_.data.label(current_.slice.first + static_cast<int64_t>(n)));
+      scores_->add(logits.subspan(n * outputs_, outputs_),
+                   test_.data.target(current_.slice.first + static_cast<int64_t>(n)));
     }
     return;
   }
-  if (sums_.empty()) sums_.resize(static_cast<size_t>(test_.data.size()) * classes);
-  float* to = sums_.data() + static_cast<size_t>(current_.slice.first) * classes;
+  if (rows_.empty()) rows_.resize(static_cast<size_t>(test_.data.size()) * outputs_);
+  float* to = rows_.data() + static_cast<size_t>(current_.slice.first) * outputs_;
   const float weight = test_.views[view_ - 1].weight;
-  for (size_t i = 0; i < rows * classes; ++i) to[i] += weight * logits[i];
+  for (size_t i = 0; i < rows * outputs_; ++i) to[i] += weight * logits[i];
 }
 
 Evaluation TestRun::result() {
-  if (!score_) return {};
-  if (!sums_.empty()) {
-    for_own_rows(test_, sums_, classes_, batch_, [&](int64_t n, std::span<const float> row) {
-      score_->add(row, test_.data.label(n));
+  if (!scores_) return {};
+  if (!rows_.empty()) {
+    for_own_rows(test_, rows_, outputs_, batch_, [&](int64_t n, std::span<const float> row) {
+      scores_->add(row, test_.data.target(n));
     });
   }
-  Evaluation result = score_->result();
+  Evaluation result{.loss = scores_->loss(),
+                    .scores = scores_->scores(),
+                    .samples = scores_->samples(),
+                    .sums = scores_->sums(),
+                    .details = scores_->details(names_of(test_.data.info()))};
+  if (test_.report && !task_.has_classes() && !rows_.empty()) {
+    add_report(task_, test_.data, rows_, result.details);
+  }
   result.seconds = seconds_since(begun_);
   return result;
 }
@@ -173,16 +168,16 @@ bool run_over(NetworkProgram& network, TestRun& run, const std::function<bool()>
 
 std::vector<float> logits_of(NetworkProgram& network, const TestData& test,
                              const std::function<bool()>& should_stop) {
-  TestRun run(test, network.batch(), TestRun::Keep::logits);
+  TestRun run(test, network.task(), network.batch(), TestRun::Keep::logits);
   return run_over(network, run, should_stop) ? run.take_logits() : std::vector<float>();
 }
 
 Evaluation evaluate(NetworkProgram& network, const TestData& test,
                     const std::function<bool()>& should_stop) {
-  TestRun run(test, network.batch());
+  TestRun run(test, network.task(), network.batch());
   const bool complete = run_over(network, run, should_stop);
   // Averages of some of the views would mean nothing.
-  return complete || test.views.size() == 1 ? run.result() : Evaluation{};
+  return complete || !run.keeps_rows() ? run.result() : Evaluation{};
 }
 
 }  // namespace syrtos::train

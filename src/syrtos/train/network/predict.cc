@@ -11,6 +11,7 @@
 #include "syrtos/data/sets/fit.h"
 #include "syrtos/data/sets/resized.h"
 #include "syrtos/job/resolve.h"
+#include "syrtos/train/network/outputs.h"
 
 namespace syrtos::train {
 
@@ -42,13 +43,13 @@ const data::Dataset& Predictor::test_data() {
   const nn::ModelOptions& options = description_.options;
   const Shape image = {options.channels, options.height, options.width};
   if (description_.data == "random") {
-    test_ = job::random_splits(description_.random_samples, image, options.classes,
+    test_ = job::random_splits(description_.random_samples, image, options.classes, options.task,
                                static_cast<uint64_t>(description_.seed))
                 .test;
     return *test_;
   }
   test_ =
-      data::fit(data::open(description_.data, cache_home_, {description_.label_column}).test,
+      data::fit(data::open(description_.data, cache_home_, description_.open).test,
                 {.height = options.height, .width = options.width, .cache = data::CacheMode::none});
   require_fit(*test_);
   return *test_;
@@ -58,24 +59,30 @@ void Predictor::require_fit(const data::Dataset& data) const {
   const nn::ModelOptions& options = description_.options;
   const Shape image = {options.channels, options.height, options.width};
   const data::DatasetInfo& info = data.info();
-  if (info.shape() == image && static_cast<int64_t>(info.classes.size()) <= options.classes) return;
-  fail_request("{} was trained on images of {} in {} classes, {} has {} in {}",
-               checkpoint_.string(), to_string(image), options.classes, info.name,
-               to_string(info.shape()), info.classes.size());
+  const bool of_classes = options.task.has_classes();
+  const auto classes = static_cast<int64_t>(info.classes.size());
+  const bool unknown = classes == 0 && info.targets.values == 0;  // to be predicted only
+  const bool fits = of_classes ? classes <= options.classes && info.targets.values == 0
+                               : info.targets.values == options.classes;
+  if (info.shape() == image && (unknown || fits)) return;
+  const char* word = of_classes ? "classes" : options.task.has_labels() ? "labels" : "values";
+  fail_request("{} was trained on images of {} with {} {}, {} has {} with {} {}",
+               checkpoint_.string(), to_string(image), options.classes, word, info.name,
+               to_string(info.shape()), classes > 0 ? classes : info.targets.values,
+               classes > 0 ? "classes" : "values");
 }
 
-Evaluation Predictor::evaluate_test(const std::function<bool()>& should_stop, bool confusion) {
-  return evaluate(test_data(), should_stop, confusion);
+Evaluation Predictor::evaluate_test(const std::function<bool()>& should_stop, bool report) {
+  return evaluate(test_data(), should_stop, report);
 }
 
 Evaluation Predictor::evaluate(const data::Dataset& data, const std::function<bool()>& should_stop,
-                               bool confusion) {
+                               bool report) {
   require_fit(data);
   const ThreadScope threads(threads_);
   const data::Transform transform(data.info(), data.info().shape(), description_.normalization, {},
                                   precision_.dtype);
-  const TestData test{
-      .data = data, .transform = transform, .views = views_, .confusion = confusion};
+  const TestData test{.data = data, .transform = transform, .views = views_, .report = report};
   return train::evaluate(network_->evaluation(), test, should_stop);
 }
 
@@ -88,10 +95,10 @@ std::vector<float> Predictor::predict(const data::Dataset& data,
   NetworkProgram& program = network_->evaluation();
   std::vector<float> values =
       logits_of(program, {.data = data, .transform = transform, .views = views_}, should_stop);
-  const auto classes = static_cast<size_t>(program.classes());
-  for (size_t at = 0; at < values.size(); at += classes) {
-    const std::span<float> row(values.data() + at, classes);
-    const std::vector<double> of_row = probabilities(row);
+  const auto outputs = static_cast<size_t>(program.outputs());
+  for (size_t at = 0; at < values.size(); at += outputs) {
+    const std::span<float> row(values.data() + at, outputs);
+    const std::vector<double> of_row = answers(program.task(), row);
     std::copy(of_row.begin(), of_row.end(), row.begin());
   }
   return values;
@@ -153,7 +160,7 @@ std::vector<double> Predictor::predict(const std::string& image) {
   }
   NetworkProgram& program = network_->evaluation();
   program.program().run({});
-  return probabilities(program.logits().first(static_cast<size_t>(program.classes())));
+  return answers(program.task(), program.logits().first(static_cast<size_t>(program.outputs())));
 }
 
 }  // namespace syrtos::train

@@ -28,16 +28,14 @@ class Predictor {
   Predictor(const nn::Network& network, CheckpointReader& checkpoint,
             const PredictorOptions& options, std::filesystem::path cache_home);
 
-  /// Over the test data; with `confusion`, what is taken for what is counted too.
-  Evaluation evaluate_test(const std::function<bool()>& should_stop = {}, bool confusion = false);
-  /// Names of the classes, as the test data has them.
-  const std::vector<std::string>& class_names() { return test_data().info().classes; }
+  /// Over the test data; `report`: with all details, see TestData.
+  Evaluation evaluate_test(const std::function<bool()>& should_stop = {}, bool report = false);
   const data::Dataset& test_data();  ///< Opened now, if it was not yet.
   /// Over these samples, which have the network's size. Throws RequestError otherwise.
   Evaluation evaluate(const data::Dataset& data, const std::function<bool()>& should_stop = {},
-                      bool confusion = false);
-  /// Probabilities of each of these samples, row by row; empty when it was stopped. Throws as
-  /// evaluate().
+                      bool report = false);
+  /// What the network says of each of these samples (see answers()), row by row; empty when it was
+  /// stopped. Throws as evaluate().
   std::vector<float> predict(const data::Dataset& data,
                              const std::function<bool()>& should_stop = {});
   /// Of one image: a picture file, or "test:INDEX" for a sample of the test data.

@@ -9,7 +9,7 @@
 #include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
-#include "syrtos/train/network/evaluate.h"
+#include "syrtos/train/network/outputs.h"
 
 namespace syrtos::train {
 
@@ -224,11 +224,13 @@ void NetworkReplica::end_stage(size_t stage) {
 
 strategy::Sums NetworkReplica::sums_of(const PassStage& stage) const {
   const MicroBatch& micro = pass_->micros[stage.micro];
-  const auto labels =
-      batch_.labels.subspan(static_cast<size_t>(micro.first), static_cast<size_t>(micro.count));
-  const double loss = replay_ ? 0 : static_cast<double>(stage.program->loss());
-  return {loss * static_cast<double>(micro.count), count_correct(stage.program->logits(), labels),
-          micro.count};
+  const NetworkProgram& program = *stage.program;
+  const auto each = static_cast<size_t>(program.task().target_values(program.outputs()));
+  const auto targets = batch_.targets.subspan(static_cast<size_t>(micro.first) * each,
+                                              static_cast<size_t>(micro.count) * each);
+  const double loss = replay_ ? 0 : static_cast<double>(program.loss());
+  return {loss * static_cast<double>(micro.count),
+          score_of(program.task(), program.logits(), targets, micro.count), micro.count};
 }
 
 strategy::Sums NetworkReplica::sums() const {

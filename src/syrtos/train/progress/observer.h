@@ -37,8 +37,8 @@ struct StepProgress {
   int64_t steps_per_epoch = 0;
   int64_t step = 0;  ///< steps done in the run
   int64_t total_steps = 0;
-  double loss = 0;  ///< mean of this epoch's samples so far, as accuracy
-  double accuracy = 0;
+  double loss = 0;  ///< mean of this epoch's samples so far, as the score
+  run::Score score = {};
   int64_t samples = 0;
   double images_per_s = 0;  ///< of all workers, in this epoch
   double seconds = 0;       ///< of training in this epoch

@@ -30,14 +30,22 @@ std::string network_line(const StartInfo& info, Emphasis strong) {
                      plural(job.threads), format_bytes(static_cast<double>(info.memory_bytes)));
 }
 
+/// "10 classes", "3 values (--loss l1)"
+std::string targets_text(const Job& job) {
+  if (job.task.has_classes()) return fmt::format("{} classes", job.classes);
+  return fmt::format("{} {}{} (--loss {})", job.classes, job.task.has_labels() ? "label" : "value",
+                     plural(job.classes), nn::loss_text(job.task));
+}
+
 std::string data_line(const StartInfo& info) {
   const Job& job = info.job;
   const std::string word = job.sample_word();
-  return fmt::format("data: {}, {} training and {} test {}s, augmentation {}; {} step{} of {} {}{}",
-                     job.data_name, format_count(job.data.train->size()),
-                     format_count(job.data.test->size()), word, to_string(job.augment),
-                     format_count(info.total_steps), plural(info.total_steps), job.step_samples(),
-                     word, plural(job.step_samples()));
+  return fmt::format(
+      "data: {}, {} training and {} {} {}s, {}, augmentation {}; {} step{} of {} {}{}",
+      job.data_name, format_count(job.data.train->size()), format_count(job.data.test->size()),
+      job.measured_word(), word, targets_text(job), to_string(job.augment),
+      format_count(info.total_steps), plural(info.total_steps), job.step_samples(), word,
+      plural(job.step_samples()));
 }
 
 std::string optimizer_line(const Job& job) {
@@ -114,13 +122,18 @@ std::vector<std::string> start_lines(const StartInfo& info, Emphasis strong) {
 
 std::string epoch_line(const run::EpochMetrics& metrics, int64_t epochs, const std::string& sample,
                        Emphasis strong) {
-  const std::string test =
-      metrics.evaluated ? fmt::format("test loss {:.4f}  test accuracy {}  ", metrics.test_loss,
-                                      strong(fmt::format("{:.2f} %", 100 * metrics.test_accuracy)))
-                        : "";
+  std::string test;
+  if (metrics.evaluated) {
+    test = fmt::format("{} loss {:.4f}  ", metrics.set, metrics.test_loss);
+    for (const run::Score& score : metrics.test) {
+      if (!score.metric->shown) continue;
+      test += fmt::format("{} {} {}  ", metrics.set, score.metric->title,
+                          strong(score.metric->text(score.value)));
+    }
+  }
   return fmt::format(
-      "{} {}/{}  loss {:.4f}  accuracy {:.2f} %  {}{} {}s/s  {}{}", strong("epoch"), metrics.epoch,
-      epochs, metrics.train_loss, 100 * metrics.train_accuracy, test,
+      "{} {}/{}  loss {:.4f}  {}  {}{} {}s/s  {}{}", strong("epoch"), metrics.epoch, epochs,
+      metrics.train_loss, run::to_text(metrics.train), test,
       format_count(std::llround(metrics.images_per_s)), sample,
       format_duration(metrics.seconds.training() + metrics.seconds[trace::Part::evaluate]),
       metrics.best ? "  best" : "");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "syrtos/base/clock.h"
+#include "syrtos/job/task_metrics.h"
 #include "syrtos/run/curve.h"
 #include "syrtos/run/log.h"
 #include "syrtos/train/progress/progress_text.h"
@@ -24,8 +25,10 @@ void ProgressWriter::started(const StartInfo& info) {
                .epoch = info.steps_per_epoch > 0 ? 1 + info.first_step / info.steps_per_epoch : 1,
                .epochs = info.job.epochs};
   begun_ = point_ = Clock::now();
-  scribe_.post(
-      [directory = *directory_, step = info.first_step] { run::rewind_curve(directory, step); });
+  scribe_.post([directory = *directory_, step = info.first_step,
+                metric = &job::training_metric(info.job.task)] {
+    run::rewind_curve(directory, step, *metric);
+  });
   for (const std::string& line : start_lines(info)) log(line);
   write();
   observer_.started(info);
@@ -42,7 +45,7 @@ void ProgressWriter::note(const StepProgress& info) {
   const bool first = now_.epoch == 0;
   now_ = {info.epoch,
           info.loss * samples,
-          info.accuracy * samples,
+          info.score.value * samples,
           info.samples,
           info.images_per_s * info.seconds,
           info.seconds};
@@ -53,7 +56,7 @@ void ProgressWriter::note(const StepProgress& info) {
   progress_.epoch = info.epoch;
   progress_.epochs = info.epochs;
   progress_.loss = info.loss;
-  progress_.accuracy = info.accuracy;
+  progress_.score = info.score;
   progress_.images_per_s = info.images_per_s;
   const auto now = Clock::now();
   if (now - point_ >= std::max<std::chrono::nanoseconds>(kEvery, (now - begun_) / kPoints)) {
@@ -104,7 +107,7 @@ void ProgressWriter::add_point() {
   const run::CurvePoint point{.step = progress_.step,
                               .time = wall_clock(),
                               .loss = (now_.loss - before.loss) / n,
-                              .accuracy = (now_.correct - before.correct) / n,
+                              .score = (now_.score - before.score) / n,
                               .images_per_s = (now_.images - before.images) / seconds};
   scribe_.post([directory = *directory_, point] { run::append(directory, point); });
   noted_ = now_;

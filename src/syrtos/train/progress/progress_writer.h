@@ -43,7 +43,7 @@ class ProgressWriter final : public TrainObserver {
   struct Sums {
     int64_t epoch = 0;
     double loss = 0;
-    double correct = 0;
+    double score = 0;
     int64_t samples = 0;
     double images = 0;  // of all workers
     double seconds = 0;

@@ -66,7 +66,7 @@ Task<Evaluation> evaluate_parts(world::World& world, const strategy::Team& team,
   MessageBuffers buffers;
   const std::array<EvaluationPass, 2> passes = {make_pass(network, team, buffers),
                                                 make_pass(network, team, buffers)};
-  TestRun run(test, network.evaluation().batch());
+  TestRun run(test, network.evaluation().task(), network.evaluation().batch());
   strategy::PartMessages messages(world, meter, team.replica_ranks(team.replica_of(world.rank())),
                                   kEvaluation);
   for (int64_t batch = 0;; ++batch) {

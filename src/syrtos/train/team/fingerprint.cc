@@ -33,7 +33,9 @@ std::string data_identity(const data::Dataset& data) {
     const data::Sample sample = data.read(i * data.size() / kLooked % data.size(), scratch);
     crc =
         crc32c(crc, sample.values, static_cast<size_t>(sample.elements()) * size_of(sample.dtype));
-    crc = crc32c(crc, &sample.label, sizeof(sample.label));
+    const data::Target& target = sample.target;
+    crc = crc32c(crc, &target.label, sizeof(target.label));
+    crc = crc32c(crc, target.values.data(), target.values.size_bytes());
   }
   return fmt::format("{} samples, {} classes, checksum {:08x}", data.size(),
                      data.info().classes.size(), crc);

@@ -15,7 +15,7 @@ namespace {
 json to_json(const Position& position) {
   return {{"step", position.step},         {"updates", position.updates},
           {"epoch", position.epoch},       {"used", position.used},
-          {"loss_sum", position.loss_sum}, {"correct", position.correct},
+          {"loss_sum", position.loss_sum}, {"score_sum", position.score_sum},
           {"samples", position.samples},   {"unmeasured", position.unmeasured},
           {"best", position.best},         {"waited", position.waited}};
 }
@@ -27,7 +27,7 @@ Position position_of(const json& text) {
           .epoch = text.at("epoch"),
           .used = text.at("used"),
           .loss_sum = text.at("loss_sum"),
-          .correct = text.at("correct"),
+          .score_sum = text.at("score_sum"),
           .samples = text.at("samples"),
           .unmeasured = text.at("unmeasured"),
           .best = best.is_null() ? NAN : best.get<double>(),

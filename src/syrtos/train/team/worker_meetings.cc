@@ -93,11 +93,11 @@ Task<Sums> WorkerMeetings::hand_over(Sums mine) {
     for (const std::string& text : texts) {
       if (text.empty()) continue;  // lost
       const json sums = json::parse(text);
-      all += {sums.at("loss"), sums.at("correct"), sums.at("samples")};
+      all += {sums.at("loss"), sums.at("score"), sums.at("samples")};
     }
     return {};
   };
-  const json text = {{"loss", mine.loss}, {"correct", mine.correct}, {"samples", mine.samples}};
+  const json text = {{"loss", mine.loss}, {"score", mine.score}, {"samples", mine.samples}};
   const Meter::Doing waits(meter_, Part::wait);
   co_await meetings_.meet(text.dump(), add_up);
   co_return all;

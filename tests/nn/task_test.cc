@@ -1,0 +1,151 @@
+#include "syrtos/nn/task.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <random>
+
+#include "syrtos/base/error.h"
+#include "syrtos/graph/passes.h"
+#include "syrtos/graph/reference.h"
+#include "syrtos/nn/model.h"
+
+namespace syrtos::nn {
+namespace {
+
+constexpr int64_t kSamples = 5;
+constexpr int64_t kOutputs = 3;
+
+/// A parameter as the outputs, so that the loss has a gradient.
+struct Small {
+  graph::Graph graph;
+  ValueId outputs, targets, loss;
+
+  explicit Small(const Task& task, bool training = true) {
+    Builder builder(graph, DType::f32, training);
+    outputs = graph.add_parameter("outputs", {DType::f32, {kSamples, kOutputs}}, 0);
+    targets = add_targets(graph, task, kSamples, kOutputs);
+    loss = add_loss(builder, task, outputs, targets, training);
+    graph.set_output("loss", loss);
+  }
+};
+
+std::vector<double> random_values(unsigned seed, size_t count) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal;
+  std::vector<double> values(count);
+  for (double& value : values) value = normal(random);
+  return values;
+}
+
+double loss_of(const Small& small, const std::vector<double>& outputs,
+               const std::vector<double>& targets) {
+  ops::RefTensor out({kSamples, kOutputs}), target(small.graph.type(small.targets).shape);
+  out.values = outputs;
+  target.values = targets;
+  return graph::evaluate_reference(small.graph, {{small.outputs, out}, {small.targets, target}}, {})
+      .at(small.loss)[0];
+}
+
+TEST(Task, LossesAreTheirFormulas) {
+  const std::vector<double> x = random_values(1, kSamples * kOutputs);
+  const std::vector<double> t = random_values(2, kSamples * kOutputs);
+  double squared = 0, absolute = 0, huber = 0, binary = 0;
+  std::vector<double> labels;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double d = std::abs(x[i] - t[i]);
+    labels.push_back(t[i] > 0 ? 1 : 0);
+    squared += d * d / 2;
+    absolute += d;
+    huber += d <= 0.5 ? d * d / 2 : 0.5 * (d - 0.25);
+    const double p = 1 / (1 + std::exp(-x[i]));
+    binary -= std::log(labels[i] > 0 ? p : 1 - p);
+  }
+  const auto n = static_cast<double>(x.size());
+  EXPECT_NEAR(loss_of(Small({.loss = Loss::squared_error}), x, t), squared / n, 1e-6);
+  EXPECT_NEAR(loss_of(Small({.loss = Loss::absolute_error}), x, t), absolute / n, 1e-9);
+  EXPECT_NEAR(loss_of(Small({.loss = Loss::huber, .delta = 0.5}), x, t), huber / n, 1e-9);
+  EXPECT_NEAR(loss_of(Small({.loss = Loss::binary_cross_entropy}), x, labels), binary / n, 1e-9);
+}
+
+/// Shares of classes that are all of one class are that class.
+TEST(Task, MixedTargetsOfOneClassAreThatClass) {
+  const std::vector<double> x = random_values(3, kSamples * kOutputs);
+  const std::vector<double> labels{0, 2, 1, 1, 0};
+  std::vector<double> shares(kSamples * kOutputs);
+  for (size_t n = 0; n < labels.size(); ++n) {
+    shares[n * kOutputs + static_cast<size_t>(labels[n])] = 1;
+  }
+  for (const double smoothing : {0.0, 0.2}) {
+    for (const std::vector<float>& weights :
+         {std::vector<float>{}, std::vector<float>{0.5F, 2, 1}}) {
+      const Task task{.label_smoothing = smoothing, .class_weights = weights};
+      Task mixed = task;
+      mixed.mixed = true;
+      EXPECT_NEAR(loss_of(Small(task), x, labels), loss_of(Small(mixed), x, shares), 1e-6)
+          << smoothing << " " << weights.size();
+    }
+  }
+}
+
+TEST(Task, MixedTargetsAreTheMeanOfTheirClasses) {
+  const std::vector<double> x = random_values(4, kSamples * kOutputs);
+  std::vector<double> halves(kSamples * kOutputs);
+  for (size_t n = 0; n < kSamples; ++n) halves[n * kOutputs] = halves[n * kOutputs + 2] = 0.5;
+  const std::vector<double> first(kSamples, 0), last(kSamples, 2);
+  const Small single({}), mixed({.mixed = true});
+  EXPECT_NEAR(loss_of(mixed, x, halves), (loss_of(single, x, first) + loss_of(single, x, last)) / 2,
+              1e-6);
+}
+
+TEST(Task, WhatIsForTrainingIsLeftOutOfTests) {
+  const std::vector<double> x = random_values(5, kSamples * kOutputs);
+  const std::vector<double> labels{0, 2, 1, 1, 0};
+  const Task task{.label_smoothing = 0.3, .class_weights = {3, 1, 1}};
+  EXPECT_NEAR(loss_of(Small(task, false), x, labels), loss_of(Small({}), x, labels), 1e-12);
+  EXPECT_GT(std::abs(loss_of(Small(task), x, labels) - loss_of(Small({}), x, labels)), 1e-3);
+}
+
+TEST(Task, GradientsAreTheDifferencesOfTheLoss) {
+  const std::vector<double> x = random_values(6, kSamples * kOutputs);
+  std::vector<double> shares = random_values(7, kSamples * kOutputs);
+  for (double& share : shares) share = std::abs(share) / 4;
+  for (const Task& task :
+       {Task{.loss = Loss::squared_error}, Task{.loss = Loss::huber, .delta = 0.5},
+        Task{.loss = Loss::binary_cross_entropy},
+        Task{.label_smoothing = 0.1, .class_weights = {1, 2, 3}, .mixed = true}}) {
+    Small small(task);
+    const Small forward(task);
+    graph::add_gradients(small.graph, small.loss);
+    ops::RefTensor out({kSamples, kOutputs}), target({kSamples, kOutputs});
+    out.values = x;
+    target.values = shares;
+    const auto computed =
+        graph::evaluate_reference(small.graph, {{small.outputs, out}, {small.targets, target}}, {});
+    const ValueId gradient = small.graph.gradients()[0].gradient;
+    for (size_t i = 0; i < x.size(); ++i) {
+      std::vector<double> above = x, below = x;
+      above[i] += 1e-5;
+      below[i] -= 1e-5;
+      EXPECT_NEAR(computed.at(gradient)[static_cast<int64_t>(i)],
+                  (loss_of(forward, above, shares) - loss_of(forward, below, shares)) / 2e-5, 1e-6)
+          << loss_text(task) << " " << i;
+    }
+  }
+}
+
+TEST(Task, NamesAreReadAndWritten) {
+  for (const char* text :
+       {"cross-entropy", "squared-error", "l1", "huber", "huber:0.25", "binary-cross-entropy"}) {
+    EXPECT_EQ(loss_text(parse_loss(text)), text);
+  }
+  EXPECT_EQ(parse_loss("mse").loss, Loss::squared_error);
+  EXPECT_EQ(parse_loss("bce").loss, Loss::binary_cross_entropy);
+  EXPECT_EQ(loss_text(parse_loss("mae")), "l1");
+  for (const char* text : {"", "hubert", "huber:0", "huber:x", "huber:-1", "l1:2", "huber:1:2"}) {
+    EXPECT_THROW(parse_loss(text), RequestError) << text;
+  }
+}
+
+}  // namespace
+}  // namespace syrtos::nn
