@@ -148,7 +148,7 @@ void add_predictor(nb::module_& m) {
           "checkpoint"_a, "network"_a.none(), "data"_a, "precision"_a, "threads"_a, "batch"_a,
           "views"_a)
       .def("predict", &PyPredictor::predict, "samples"_a)
-      .def("predict_picture", &PyPredictor::predict_picture, "picture"_a)
+      .def("predict_input", &PyPredictor::predict_input, "input"_a)
       .def("evaluate", &PyPredictor::evaluate, "data"_a.none())
       .def("about", &PyPredictor::about);
 }

@@ -267,15 +267,14 @@ nanobind::ndarray<nanobind::numpy, float> PyPredictor::predict(const Data& sampl
   return to_array(std::move(values), {rows, classes});
 }
 
-nanobind::ndarray<nanobind::numpy, float> PyPredictor::predict_picture(const std::string& picture) {
+nanobind::ndarray<nanobind::numpy, float> PyPredictor::predict_input(const std::string& input) {
   Aside aside;
   std::vector<float> values;
-  aside.run([&] {
-    const std::vector<double> of_classes = predictor_->predict(picture);
-    values.assign(of_classes.begin(), of_classes.end());
-  });
-  const size_t classes = values.size();
-  return to_array(std::move(values), {classes});
+  aside.run(
+      [&] { values = predictor_->predict(*predictor_->open(input).data, aside.should_stop()); });
+  const auto outputs = static_cast<size_t>(predictor_->description().options.classes);
+  const size_t rows = values.size() / outputs;
+  return to_array(std::move(values), {rows, outputs});
 }
 
 std::string PyPredictor::evaluate(const Data* data) {

@@ -80,7 +80,7 @@ class PyPredictor {
  public:
   explicit PyPredictor(const LoadCall& call);
   nanobind::ndarray<nanobind::numpy, float> predict(const Data& samples);
-  nanobind::ndarray<nanobind::numpy, float> predict_picture(const std::string& picture);
+  nanobind::ndarray<nanobind::numpy, float> predict_input(const std::string& input);
   /// As JSON; without data over what it was trained with.
   std::string evaluate(const Data* data);
   /// Classes, image, network: as JSON.

@@ -233,6 +233,10 @@ def is_named(data: Any) -> bool:
     return isinstance(data, (str, os.PathLike))
 
 
+def is_picture(path: str) -> bool:
+    return path.lower().endswith((".jpg", ".jpeg", ".png", ".webp", ".bmp", ".pgm", ".ppm", ".pnm"))
+
+
 def as_pair(data: Any, what: str, example: str) -> tuple[Any, Any]:
     if isinstance(data, (tuple, list)) and len(data) == 2:
         return data[0], data[1]

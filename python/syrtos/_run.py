@@ -185,12 +185,14 @@ class Run:
     def predict(self, x: Any, *, batch: int = 64, precision: str = "auto", threads: int = 0,
                 views: str = "none") -> np.ndarray:
         """Probabilities of each class or label, or values: [samples, ...] of an array as train() takes
-        it, or of a picture by its path, or of 'test:7', without that axis."""
-        if _data.is_named(x):
-            return self._predictor(1, precision, threads, views).predict_picture(os.fspath(x))
-        predictor = self._predictor(batch, precision, threads, views)
-        rows = predictor.predict(_data.unlabelled(x))
-        return rows.reshape(len(rows), *json.loads(predictor.about())["answer_shape"])
+        it, or of a path as 'syrtos predict' takes it (a folder of pictures, .npz, .csv, a pack), or of
+        'test'. Of a single picture by its path, or of 'test:7', without that axis."""
+        named = os.fspath(x) if _data.is_named(x) else None
+        single = named is not None and (named.startswith("test:") or _data.is_picture(named))
+        predictor = self._predictor(1 if single else batch, precision, threads, views)
+        rows = predictor.predict(_data.unlabelled(x)) if named is None else predictor.predict_input(named)
+        rows = rows.reshape(len(rows), *json.loads(predictor.about())["answer_shape"])
+        return rows[0] if single else rows
 
     def evaluate(self, data: Any = None, *, batch: int = 64, precision: str = "auto", threads: int = 0,
                  views: str = "none") -> Evaluation:

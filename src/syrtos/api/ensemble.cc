@@ -216,17 +216,6 @@ std::vector<float> EnsemblePredictor::predict(const data::Dataset& data,
   return combine(rows, classes, ensemble_.combine, ensemble_.weights);
 }
 
-std::vector<double> EnsemblePredictor::predict(const std::string& image) {
-  std::vector<std::vector<float>> rows;
-  for (train::Predictor& member : members_) {
-    const std::vector<double> row = member.predict(image);
-    rows.emplace_back(row.begin(), row.end());
-  }
-  const std::vector<float> all =
-      combine(rows, rows.front().size(), ensemble_.combine, ensemble_.weights);
-  return {all.begin(), all.end()};
-}
-
 void EnsemblePredictor::learn(const data::Dataset& data) {
   const auto classes = static_cast<size_t>(members_.front().description().options.classes);
   std::vector<std::vector<double>> of_labels;

@@ -67,7 +67,6 @@ class EnsemblePredictor {
   /// As Predictor::predict().
   std::vector<float> predict(const data::Dataset& data,
                              const std::function<bool()>& should_stop = {});
-  std::vector<double> predict(const std::string& image);
   /// Learns the weights of its members from samples, and keeps them.
   void learn(const data::Dataset& data);
 

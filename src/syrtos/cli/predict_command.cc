@@ -1,65 +1,93 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
-#include <optional>
 
-#include "syrtos/api/ensemble.h"
-#include "syrtos/api/predict.h"
+#include "syrtos/api/predictions.h"
+#include "syrtos/base/error.h"
+#include "syrtos/base/format.h"
 #include "syrtos/cli/command.h"
+#include "syrtos/report/score_table.h"
 
 namespace syrtos::cli {
 
 namespace {
 
-constexpr size_t kShown = 3;
+constexpr size_t kShown = 3;  // of the classes
 
 struct Options {
   api::LoadRequest load;
-  std::vector<std::string> images;
+  std::vector<std::string> inputs;
+  std::filesystem::path to = {};
   bool json = false;
 };
 
-// The most likely classes, best first.
-std::vector<size_t> ranked(const std::vector<double>& probabilities) {
-  std::vector<size_t> order(probabilities.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return probabilities[a] > probabilities[b]; });
-  order.resize(std::min(order.size(), kShown));
-  return order;
+/// "cat.jpg:  cat (99.1 %)  dog (0.8 %)  bird (0.1 %)"
+void print_classes(const api::Predictions& predictions) {
+  for (size_t i = 0; i < predictions.samples.size(); ++i) {
+    const std::span<const float> row = predictions.row(i);
+    std::string line;
+    for (const size_t k : api::most_probable(row, kShown)) {
+      line += fmt::format("  {} ({:.1f} %)", predictions.outputs[k], 100 * row[k]);
+    }
+    fmt::print("{}:{}\n", predictions.samples[i], line);
+  }
 }
 
-int run_predict(Options options, const Context& context) {
-  options.load.batch = 1;
-  const api::Surroundings here = surroundings(context);
-  std::optional<api::EnsemblePredictor> ensemble;
-  std::optional<train::Predictor> alone;
-  if (api::is_ensemble(options.load.checkpoint)) {
-    ensemble.emplace(options.load, here);
-  } else {
-    alone.emplace(api::load(options.load, here));
-  }
-  const std::vector<std::string>& names =
-      (ensemble ? ensemble->first() : *alone).description().class_names;
-  const auto name = [&](size_t k) { return k < names.size() ? names[k] : std::to_string(k); };
-  nlohmann::json results = nlohmann::json::array();
-  for (const std::string& image : options.images) {
-    const std::vector<double> probabilities =
-        ensemble ? ensemble->predict(image) : alone->predict(image);
-    nlohmann::json classes = nlohmann::json::array();
+/// Labels that are more probable than not.
+void print_labels(const api::Predictions& predictions) {
+  for (size_t i = 0; i < predictions.samples.size(); ++i) {
+    const std::span<const float> row = predictions.row(i);
     std::string line;
-    for (const size_t k : ranked(probabilities)) {
-      classes.push_back({{"class", k}, {"name", name(k)}, {"probability", probabilities[k]}});
-      line += fmt::format("  {} ({:.1f} %)", name(k), 100 * probabilities[k]);
+    for (const size_t k : api::most_probable(row, row.size())) {
+      if (row[k] <= 0.5F) break;
+      line += fmt::format("  {} ({:.1f} %)", predictions.outputs[k], 100 * row[k]);
     }
-    results.push_back({{"image", image}, {"top", classes}});
-    if (!options.json) fmt::print("{}:{}\n", image, line);
+    fmt::print("{}:{}\n", predictions.samples[i], line.empty() ? "  none of the labels" : line);
   }
-  if (options.json)
-    fmt::print("{}\n", results.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void print_values(const api::Predictions& predictions) {
+  report::ScoreTable table{.columns = {"sample"}, .rows = {}};
+  table.columns.insert(table.columns.end(), predictions.outputs.begin(), predictions.outputs.end());
+  for (size_t i = 0; i < predictions.samples.size(); ++i) {
+    std::vector<std::string>& cells = table.rows.emplace_back();
+    cells.push_back(predictions.samples[i]);
+    for (const float value : predictions.row(i)) cells.push_back(fmt::format("{:.6g}", value));
+  }
+  fmt::print("{}", to_text(table));
+}
+
+void check_ending(const std::filesystem::path& file) {
+  const std::string ending = file.extension().string();
+  if (file.empty() || ending == ".csv" || ending == ".npz" || ending == ".json") return;
+  fail_request("--to: expected a file that ends in .csv, .npz or .json, found '{}'", file.string());
+}
+
+int run_predict(const Options& options, const Context& context) {
+  check_ending(options.to);
+  const api::Predictions predictions =
+      api::predict(options.load, options.inputs, surroundings(context));
+  if (!options.to.empty()) {
+    api::write(predictions, options.to);
+    if (!options.json) {
+      fmt::print("{} predictions in {}\n", format_count(std::ssize(predictions.samples)),
+                 options.to.string());
+      return kExitDone;
+    }
+  }
+  if (options.json) {
+    fmt::print("{}\n",
+               to_json(predictions).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else if (predictions.task.has_classes()) {
+    print_classes(predictions);
+  } else if (predictions.task.has_labels()) {
+    print_labels(predictions);
+  } else {
+    print_values(predictions);
+  }
   return kExitDone;
 }
 
@@ -67,26 +95,36 @@ int run_predict(Options options, const Context& context) {
 
 void add_predict(Command app, Run& run) {
   auto options = std::make_shared<Options>();
-  Command command = app.add_subcommand("predict", "Classify images with a trained network");
+  Command command = app.add_subcommand(
+      "predict", "What a trained network says of pictures, arrays or rows of numbers");
   command.add_option("RUN", options->load.checkpoint, "run directory, checkpoint or ensemble")
       .required()
       .type_name("");
   command
-      .add_option("IMAGE", options->images,
-                  "picture (JPEG, PNG, WebP, BMP, PNM), or test:INDEX of the test data")
+      .add_option("INPUT", options->inputs,
+                  "picture (JPEG, PNG, WebP, BMP, PNM), folder of pictures, .npy or .npz with x, "
+                  ".csv or .tsv, a pack; test for the test data, test:INDEX for one of its samples")
       .required()
       .take_all()
       .type_name("");
+  command
+      .add_option("--to", options->to,
+                  "write all predictions to a .csv, .npz or .json file instead of printing them")
+      .type_name("FILE");
   command.add_option("--data", options->load.data,
-                     "where test:INDEX is (default: what it was trained on)");
+                     "where test is (default: what it was trained on)");
   command.add_option("--precision", options->load.precision,
                      "f32 or bf16 (default: as it was trained)");
   command.add_option("--threads", options->load.threads, "default: all cores");
+  command.add_option("--views", options->load.views,
+                     "of each sample, averaged: none, flip or flip+shift");
   command.add_flag("--json", options->json, "print the result as JSON");
   command.footer(
       "Examples:\n"
       "  syrtos predict runs/lenet5-20260101-120000 test:0 test:1\n"
-      "  syrtos predict runs/lenet5-20260101-120000/best.ckpt cat.jpg --json");
+      "  syrtos predict runs/lenet5-20260101-120000/best.ckpt cat.jpg --json\n"
+      "  syrtos predict runs/resnet18-20260101-120000 holiday/ --to holiday.csv\n"
+      "  syrtos predict runs/mlp-20260101-120000 houses.csv --to prices.npz");
   command.callback([options, &run] {
     run = [options](const Context& context) { return run_predict(*options, context); };
   });

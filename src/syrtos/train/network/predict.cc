@@ -5,18 +5,31 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
-#include "syrtos/data/files/file_bytes.h"
 #include "syrtos/data/open.h"
-#include "syrtos/data/pictures/picture.h"
 #include "syrtos/data/sets/fit.h"
-#include "syrtos/data/sets/resized.h"
+#include "syrtos/data/sets/split.h"
 #include "syrtos/job/resolve.h"
 #include "syrtos/train/network/outputs.h"
 
 namespace syrtos::train {
 
 namespace {
-constexpr std::string_view kTestPrefix = "test:";
+constexpr std::string_view kTest = "test";
+
+/// Of "test:7".
+int64_t index_of(const std::string& input, int64_t size) {
+  const std::string_view text = std::string_view(input).substr(kTest.size());
+  int64_t index = -1;
+  const char* const end = text.data() + text.size();
+  const auto [last, error] =
+      std::from_chars(text.data() + std::min<size_t>(1, text.size()), end, index);
+  if (text.starts_with(':') && error == std::errc() && last == end && index >= 0 && index < size) {
+    return index;
+  }
+  fail_request("{}: expected a file or folder, test, or test:INDEX with an index from 0 to {}",
+               input, size - 1);
+}
+
 }  // namespace
 
 Predictor::Predictor(const nn::Network& network, CheckpointReader& checkpoint,
@@ -104,63 +117,24 @@ std::vector<float> Predictor::predict(const data::Dataset& data,
   return values;
 }
 
-data::Sample Predictor::test_sample(const std::string& image, std::string_view text) {
-  int64_t index = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  if (error != std::errc() || end != text.data() + text.size() || index < 0) {
-    fail_request("{}: expected test:INDEX with an index from 0 on, found '{}'", image, text);
-  }
-  const data::Dataset& data = test_data();
-  if (index >= data.size()) {
-    fail_request("{}: expected test:INDEX with an index from 0 to {}, found '{}'", image,
-                 data.size() - 1, text);
-  }
-  return data.read(index, scratch_);
-}
-
-void Predictor::put(const data::Sample& sample) {
+data::NamedSamples Predictor::open(const std::string& input) {
   const nn::ModelOptions& options = description_.options;
-  const Shape image = {options.channels, options.height, options.width};
-  const data::DatasetInfo like{
-      .channels = sample.channels, .height = sample.height, .width = sample.width};
-  const data::Transform transform(like, image, description_.normalization, {}, precision_.dtype);
-  transform.apply(sample, data::Placement{}, network_->evaluation().use_own_images(), scratch_);
-}
-
-// A picture of any size and colour, brought to the network's as the training data was.
-data::Sample Predictor::picture_sample(const std::string& file) {
-  const nn::ModelOptions& options = description_.options;
-  if (options.channels != 1 && options.channels != 3) {
-    fail_request("{}: {} takes {} channels, pictures have 1 or 3", file,
-                 to_string(description_.network), options.channels);
+  if (!input.starts_with(kTest) || std::filesystem::exists(input)) {
+    return data::open_samples(input, {.image = {options.channels, options.height, options.width},
+                                      .fit = description_.fit,
+                                      .label_column = description_.open.label_column});
   }
-  data::Sample sample{.channels = options.channels};
-  data::read_bytes(file, scratch_.file);
-  data::decode_into(scratch_.file, file, static_cast<int>(options.channels), scratch_.values,
-                    sample.height, sample.width);
-  sample.values = scratch_.values.data();
-  if (sample.height == options.height && sample.width == options.width) return sample;
-  scratch_.scaled.resize(static_cast<size_t>(options.channels * options.height * options.width));
-  data::resize(sample.bytes(), sample.height, sample.width, sample.channels,
-               data::fit_window(description_.fit, sample.height, sample.width, options.height,
-                                options.width),
-               scratch_.scaled.data(), options.height, options.width, scratch_.resize);
-  sample.values = scratch_.scaled.data();
-  sample.height = options.height;
-  sample.width = options.width;
-  return sample;
-}
-
-std::vector<double> Predictor::predict(const std::string& image) {
-  const ThreadScope threads(threads_);
-  if (image.starts_with(kTestPrefix)) {
-    put(test_sample(image, std::string_view(image).substr(kTestPrefix.size())));
+  const data::Dataset& all = test_data();
+  data::NamedSamples samples;
+  std::vector<int64_t> indices;
+  if (input == kTest) {
+    for (int64_t i = 0; i < all.size(); ++i) indices.push_back(i);
   } else {
-    put(picture_sample(image));
+    indices.push_back(index_of(input, all.size()));
   }
-  NetworkProgram& program = network_->evaluation();
-  program.program().run({});
-  return answers(program.task(), program.logits().first(static_cast<size_t>(program.outputs())));
+  for (const int64_t index : indices) samples.names.push_back(fmt::format("test:{}", index));
+  samples.data = std::make_shared<data::Subset>(test_, std::move(indices));
+  return samples;
 }
 
 }  // namespace syrtos::train

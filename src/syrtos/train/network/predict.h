@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "syrtos/data/dataset.h"
+#include "syrtos/data/samples.h"
 #include "syrtos/job/precision.h"
 #include "syrtos/train/checkpoint/snapshot.h"
 #include "syrtos/train/network/evaluate.h"
@@ -38,8 +39,9 @@ class Predictor {
   /// stopped. Throws as evaluate().
   std::vector<float> predict(const data::Dataset& data,
                              const std::function<bool()>& should_stop = {});
-  /// Of one image: a picture file, or "test:INDEX" for a sample of the test data.
-  std::vector<double> predict(const std::string& image);
+  /// Samples for predict(): a path as data::open_samples() takes it, "test" for the test data, or
+  /// "test:INDEX" for one of its samples. Throws RequestError.
+  data::NamedSamples open(const std::string& input);
 
   const std::filesystem::path& checkpoint() const { return checkpoint_; }
   const NetworkDescription& description() const { return description_; }
@@ -47,9 +49,6 @@ class Predictor {
 
  private:
   void require_fit(const data::Dataset& data) const;
-  data::Sample test_sample(const std::string& image, std::string_view index);
-  data::Sample picture_sample(const std::string& file);
-  void put(const data::Sample& sample);
 
   std::filesystem::path checkpoint_;
   std::filesystem::path cache_home_;
@@ -57,9 +56,8 @@ class Predictor {
   job::Precision precision_;
   int threads_;
   std::unique_ptr<CompiledNetwork> network_;
-  std::unique_ptr<data::Dataset> test_;
+  std::shared_ptr<const data::Dataset> test_;
   std::vector<job::View> views_;
-  data::Scratch scratch_;
 };
 
 }  // namespace syrtos::train
