@@ -35,6 +35,9 @@ struct Scratch {
   std::vector<uint8_t> values;    ///< decoded ones
   std::vector<uint8_t> arranged;  ///< moved and mirrored on their way to a batch
   std::vector<uint8_t> scaled;    ///< pictures brought to another size
+  std::vector<uint8_t> warped;    ///< turned and scaled ones
+  std::vector<uint8_t> other;     ///< what a sample is mixed with, as in a batch
+  std::vector<float> targets;     ///< of that
   ResizeScratch resize;
 };
 

@@ -140,6 +140,19 @@ void check_augmentation(const Job& job) {
   if (job.image[1] > 1 && job.augment.shift > 0) {
     fail_request("--augment: shift is for signals, {} has pictures: use crop", job.data_name);
   }
+  const data::Augment& augment = job.augment;
+  if (job.image[1] == 1 &&
+      (augment.warps() || augment.flip_vertical || augment.changes_colours())) {
+    fail_request("--augment: {} is for pictures, {} has signals or rows of a table",
+                 augment.warps()         ? "rotate or scale"
+                 : augment.flip_vertical ? "flip:vertical"
+                                         : "a change of colours",
+                 job.data_name);
+  }
+  if (augment.changes_colours() && job.data.train->info().dtype != DType::u8) {
+    fail_request("--augment: colours are changed of pictures in bytes (0 to 255), {} has floats",
+                 job.data_name);
+  }
   const auto require_within = [](const char* step, int64_t amount, int64_t side) {
     if (amount < side) return;
     fail_request("--augment: {}:{} leaves nothing of samples of {}: expected {}:1 to {}:{}", step,

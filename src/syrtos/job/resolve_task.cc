@@ -165,6 +165,7 @@ data::TargetKind target_kind(const JobRequest& request) {
 void resolve_task(const JobRequest& request, Job& job) {
   job.targets = job.data.train->info().targets;
   job.task = task_of(request, job.targets);
+  job.task.mixed = job.task.has_classes() && job.augment.mixes();
   check_fit(job);
   check_labels(job);
   resolve_outputs(request, job);

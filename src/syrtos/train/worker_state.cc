@@ -15,7 +15,8 @@ data::LoaderOptions loader_options(const Job& job, int worker, bool images) {
           .remainder = job.remainder,
           .prefetch = job.prefetch,
           .targets = {job.task.mean, job.task.deviation},
-          .images = images};
+          .images = images,
+          .shares_of = job.task.mixed ? job.classes : 0};
 }
 
 }  // namespace

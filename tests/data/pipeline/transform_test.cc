@@ -35,11 +35,11 @@ Sample sample_of(const std::vector<uint8_t>& values, int64_t channels = 3) {
 /// The definition: pixel by pixel.
 float expected(const std::vector<uint8_t>& values, const Placement& p, int64_t y, int64_t x,
                int64_t c) {
-  if (y >= p.cut_top && y < p.cut_top + p.cut_side && x >= p.cut_left &&
-      x < p.cut_left + p.cut_side) {
+  if (y >= p.cut_top && y < p.cut_top + p.cut_height && x >= p.cut_left &&
+      x < p.cut_left + p.cut_width) {
     return 0;
   }
-  int64_t from_y = y + p.down;
+  int64_t from_y = (p.upside_down ? kHeight - 1 - y : y) + p.down;
   int64_t from_x = (p.flip ? kWidth - 1 - x : x) + p.right;
   float value = 0;
   const auto outside = [](int64_t i, int64_t n) { return i < 0 || i >= n; };
@@ -97,8 +97,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Placement{.right = 4, .beyond = Beyond::nearest},
                     Placement{.right = -4, .beyond = Beyond::nearest, .flip = true},
                     Placement{.down = 7, .right = 9},
-                    Placement{.cut_top = -1, .cut_left = 3, .cut_side = 3},
-                    Placement{.flip = true, .cut_top = 4, .cut_left = 1, .cut_side = 2}));
+                    Placement{.cut_top = -1, .cut_left = 3, .cut_height = 3, .cut_width = 4},
+                    Placement{
+                        .flip = true, .cut_top = 4, .cut_left = 1, .cut_height = 2, .cut_width = 1},
+                    Placement{.upside_down = true},
+                    Placement{.down = 1, .right = -2, .flip = true, .upside_down = true}));
 
 TEST(Augmentation, IsAFunctionOfSeedEpochAndSampleAlone) {
   const Augment augment = parse_augment("crop:2,flip,cutout:2");

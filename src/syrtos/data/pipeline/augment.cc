@@ -2,27 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <numbers>
 #include <vector>
 
 #include "syrtos/base/error.h"
-#include "syrtos/base/philox.h"
 
 namespace syrtos::data {
 
 namespace {
 
-constexpr uint32_t kPlace = 0x706c6163;  // purposes of the streams
-constexpr uint32_t kFirstFlip = 0x666c6970;
-constexpr uint32_t kWindow = 0x77696e64;
-constexpr uint32_t kNoise = 0x6e6f6973;
-
 constexpr const char* kExpected =
-    "expected a list of crop:PIXELS, crop:PIXELS:reflect, flip, flip:alternate, cutout:SIDE, "
-    "resized-crop or resized-crop:LEAST-AREA, shift:VALUES, noise:DEVIATION, or none";
+    "expected a list of crop:PIXELS, crop:PIXELS:reflect, resized-crop or resized-crop:LEAST-AREA, "
+    "flip, flip:alternate, flip:vertical, rotate:DEGREES, scale:LEAST:MOST, colour:AMOUNT, "
+    "brightness:AMOUNT, contrast:AMOUNT, saturation:AMOUNT, hue:AMOUNT, cutout:SIDE, erase:SHARE, "
+    "mixup:STRENGTH, cutmix:STRENGTH, shift:VALUES, noise:DEVIATION, or none";
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -48,6 +42,27 @@ double parse_amount(std::string_view text, std::string_view step, double least, 
   return value;
 }
 
+/// Steps that are a number and nothing else.
+struct AmountStep {
+  std::string_view name;
+  double Augment::*amount;
+  double most;
+};
+constexpr AmountStep kAmounts[] = {
+    {"rotate", &Augment::rotate, 180},   {"brightness", &Augment::brightness, 1},
+    {"contrast", &Augment::contrast, 1}, {"saturation", &Augment::saturation, 1},
+    {"hue", &Augment::hue, 0.5},         {"erase", &Augment::erase, 1},
+    {"noise", &Augment::noise, 4096},    {"mixup", &Augment::mixup, 100},
+    {"cutmix", &Augment::cutmix, 100},
+};
+
+const AmountStep* find_amount(std::string_view name) {
+  for (const AmountStep& step : kAmounts) {
+    if (step.name == name) return &step;
+  }
+  return nullptr;
+}
+
 void parse_step(Augment& augment, std::string_view step) {
   constexpr double kMost = 4096;
   const std::vector<std::string_view> words = split(step, ':');
@@ -66,50 +81,27 @@ void parse_step(Augment& augment, std::string_view step) {
     augment.flip = Flip::random;
   } else if (step == "flip:alternate") {
     augment.flip = Flip::alternating;
+  } else if (step == "flip:vertical") {
+    augment.flip_vertical = true;
   } else if (name == "cutout" && words.size() == 2) {
     augment.cutout = whole();
   } else if (name == "resized-crop" && words.size() <= 2) {
     augment.resized_crop = words.size() == 2 ? parse_amount(words[1], step, 0.01, 1) : 0.08;
   } else if (name == "shift" && words.size() == 2) {
     augment.shift = whole();
-  } else if (name == "noise" && words.size() == 2) {
-    augment.noise = parse_amount(words[1], step, 0, kMost);
+  } else if (name == "scale" && words.size() == 3) {
+    augment.scale_least = parse_amount(words[1], step, 0.1, 10);
+    augment.scale_most = parse_amount(words[2], step, augment.scale_least, 10);
+  } else if ((name == "colour" || name == "color") && words.size() == 2) {
+    augment.brightness = augment.contrast = augment.saturation = parse_amount(words[1], step, 0, 1);
+  } else if (const AmountStep* found = find_amount(name); found != nullptr && words.size() == 2) {
+    augment.*found->amount = parse_amount(words[1], step, 0, found->most);
   } else {
     fail_request("--augment: {}, found '{}'", kExpected, step);
   }
 }
 
-Philox::Key key_of(const SampleKey& key) {
-  return {static_cast<uint32_t>(key.seed), static_cast<uint32_t>(key.seed >> 32)};
-}
-
-Philox::Counter draw(const SampleKey& key, uint32_t number, uint32_t purpose) {
-  return philox(key_of(key), {static_cast<uint32_t>(key.sample), static_cast<uint32_t>(key.epoch),
-                              number, purpose});
-}
-
-/// A random whole number from 0 to n - 1.
-int64_t below(uint32_t word, int64_t n) {
-  return static_cast<int64_t>((static_cast<uint64_t>(word) * static_cast<uint64_t>(n)) >> 32);
-}
-
-/// A random number in [0, 1).
-double unit(uint32_t word) { return word * 0x1p-32; }
-
-bool flipped(Flip flip, const SampleKey& key, uint32_t word) {
-  if (flip == Flip::none) return false;
-  if (flip == Flip::random) return (word & 1U) != 0;
-  const uint32_t first =
-      philox(key_of(key), {static_cast<uint32_t>(key.sample), 0, 0, kFirstFlip})[0];
-  return ((first ^ static_cast<uint32_t>(key.epoch)) & 1U) != 0;
-}
-
 }  // namespace
-
-bool Augment::empty() const {
-  return crop == 0 && flip == Flip::none && cutout == 0 && resized_crop == 0 && shift == 0 &&
-         noise == 0;
-}
 
 Augment parse_augment(std::string_view text) {
   Augment augment;
@@ -117,6 +109,9 @@ Augment parse_augment(std::string_view text) {
   for (const std::string_view step : split(text, ',')) parse_step(augment, step);
   if (augment.crop > 0 && augment.shift > 0) {
     fail_request("--augment: expected crop (of pictures) or shift (of signals), found both");
+  }
+  if (augment.cutout > 0 && augment.erase > 0) {
+    fail_request("--augment: expected cutout (a square) or erase (rectangles), found both");
   }
   return augment;
 }
@@ -132,61 +127,18 @@ std::string to_string(const Augment& augment) {
   if (augment.flip != Flip::none) {
     steps.emplace_back(augment.flip == Flip::random ? "flip" : "flip:alternate");
   }
+  if (augment.flip_vertical) steps.emplace_back("flip:vertical");
+  if (augment.scale_least > 0) {
+    steps.push_back(fmt::format("scale:{}:{}", augment.scale_least, augment.scale_most));
+  }
   if (augment.cutout > 0) steps.push_back(fmt::format("cutout:{}", augment.cutout));
   if (augment.shift > 0) steps.push_back(fmt::format("shift:{}", augment.shift));
-  if (augment.noise > 0) steps.push_back(fmt::format("noise:{}", augment.noise));
+  for (const AmountStep& step : kAmounts) {
+    if (augment.*step.amount > 0) {
+      steps.push_back(fmt::format("{}:{}", step.name, augment.*step.amount));
+    }
+  }
   return steps.empty() ? "none" : fmt::format("{}", fmt::join(steps, ","));
-}
-
-Placement place(const Augment& augment, const SampleKey& key, int64_t height, int64_t width) {
-  Placement placement;
-  if (augment.empty()) return placement;
-  const auto words = draw(key, 0, kPlace);
-  placement.flip = flipped(augment.flip, key, words[0]);
-  if (augment.crop > 0) {
-    placement.down = below(words[1], 2 * augment.crop + 1) - augment.crop;
-    placement.right = below(words[2], 2 * augment.crop + 1) - augment.crop;
-    placement.beyond = augment.crop_reflected ? Beyond::reflected : Beyond::zero;
-  }
-  if (augment.shift > 0) {
-    placement.right = below(words[2], 2 * augment.shift + 1) - augment.shift;
-    placement.beyond = Beyond::nearest;
-  }
-  if (augment.cutout > 0) {
-    // Its centre is anywhere, so that the corners are hidden as often as the middle.
-    const auto more = draw(key, 1, kPlace);
-    placement.cut_side = augment.cutout;
-    placement.cut_top = below(more[0], height) - augment.cutout / 2;
-    placement.cut_left = below(more[1], width) - augment.cutout / 2;
-  }
-  return placement;
-}
-
-// The window has a random area and random proportions. After ten that do not fit, it is the largest
-// square in the middle.
-Window place_window(double least, const SampleKey& key, int64_t height, int64_t width) {
-  const auto h = static_cast<double>(height);
-  const auto w = static_cast<double>(width);
-  for (uint32_t attempt = 0; attempt < 10; ++attempt) {
-    const auto words = draw(key, attempt, kWindow);
-    const double area = h * w * (least + (1 - least) * unit(words[0]));
-    const double ratio = std::exp(std::log(4.0 / 3.0) * (2 * unit(words[1]) - 1));
-    Window window{.height = std::sqrt(area / ratio), .width = std::sqrt(area * ratio)};
-    if (window.width > w || window.height > h) continue;
-    window.top = unit(words[2]) * (h - window.height);
-    window.left = unit(words[3]) * (w - window.width);
-    return window;
-  }
-  const double side = std::min(h, w);
-  return {.top = (h - side) / 2, .left = (w - side) / 2, .height = side, .width = side};
-}
-
-NoisePair noise_pair(const SampleKey& key, int64_t pair) {
-  const auto words = draw(key, static_cast<uint32_t>(pair), kNoise);
-  const double radius = std::sqrt(-2 * std::log(1 - unit(words[0])));
-  const double angle = 2 * std::numbers::pi * unit(words[1]);
-  return {static_cast<float>(radius * std::cos(angle)),
-          static_cast<float>(radius * std::sin(angle))};
 }
 
 }  // namespace syrtos::data

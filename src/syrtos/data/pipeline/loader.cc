@@ -33,7 +33,8 @@ Loader::Loader(const Dataset& data, const Transform& transform, const LoaderOpti
     : data_(data),
       transform_(transform),
       options_(options),
-      target_values_(static_cast<size_t>(std::max<int64_t>(1, data.info().targets.values))),
+      target_values_(static_cast<size_t>(
+          std::max({int64_t{1}, data.info().targets.values, options.shares_of}))),
       share_(largest_share(options.batch, options.shard.workers)),
       grain_(grain_for(transform, share_)),
       scratch_(static_cast<size_t>(thread_count())),
@@ -102,7 +103,12 @@ bool Loader::take_any(Work& work) {
 
 void Loader::put_target(const Target& target, float* to) const {
   if (target.values.empty()) {
-    *to = static_cast<float>(target.label);
+    if (options_.shares_of == 0) {
+      *to = static_cast<float>(target.label);
+      return;
+    }
+    std::fill_n(to, target_values_, 0.0F);
+    to[target.label] = 1;
     return;
   }
   const Normalization& scale = options_.targets;
@@ -112,8 +118,32 @@ void Loader::put_target(const Target& target, float* to) const {
   }
 }
 
+void Loader::put_target_of(int64_t index, float* to, Scratch& scratch) const {
+  const bool asks = data_.info().asks_samples;
+  put_target(asks ? data_.read(index, scratch).target : data_.target(index), to);
+}
+
+// The other one is varied as on its own turn.
+void Loader::mix_in(const SampleKey& key, int64_t other, void* to, float* targets,
+                    Scratch& scratch) const {
+  const MixedShape shape = transform_.shape();
+  const Mix how = place_mix(transform_.augment(), key, shape.height, shape.width);
+  scratch.targets.resize(target_values_);
+  if (to == nullptr) {
+    put_target_of(other, scratch.targets.data(), scratch);
+  } else {
+    const Sample sample = data_.read(other, scratch);
+    scratch.other.resize(transform_.bytes());
+    transform_.apply(sample, {key.seed, key.epoch, other}, scratch.other.data(), scratch);
+    put_target(sample.target, scratch.targets.data());
+    mix(how, shape, scratch.other.data(), to);
+  }
+  mix(how, scratch.targets, {targets, target_values_});
+}
+
 Loader::Times Loader::prepare(Slot& slot, int64_t chunk, Scratch& scratch) const {
   const Permutation order(data_.size(), options_.seed, slot.epoch);
+  const bool mixes = options_.training && transform_.augment().mixes();
   const int64_t begin = chunk * grain_;
   const int64_t end = std::min(begin + grain_, slot.slice.count);
   Times times;
@@ -121,10 +151,12 @@ Loader::Times Loader::prepare(Slot& slot, int64_t chunk, Scratch& scratch) const
     const auto start = Clock::now();
     const int64_t position = (slot.slice.first + n) % data_.size();
     const int64_t index = options_.training ? order[position] : position;
+    // The next one of the epoch: whoever asks, for whatever batch.
+    const int64_t other = mixes ? order[(position + 1) % data_.size()] : index;
     float* targets = &slot.targets[static_cast<size_t>(n) * target_values_];
     if (!options_.images) {
-      const bool asks = data_.info().asks_samples;
-      put_target(asks ? data_.read(index, scratch).target : data_.target(index), targets);
+      put_target_of(index, targets, scratch);
+      if (mixes) mix_in({options_.seed, slot.epoch, index}, other, nullptr, targets, scratch);
       continue;
     }
     const Sample sample = data_.read(index, scratch);
@@ -136,6 +168,7 @@ Loader::Times Loader::prepare(Slot& slot, int64_t chunk, Scratch& scratch) const
       transform_.apply(sample, options_.view, to, scratch);
     }
     put_target(sample.target, targets);
+    if (mixes) mix_in({options_.seed, slot.epoch, index}, other, to, targets, scratch);
     times.read_s += std::chrono::duration<double>(middle - start).count();
     times.transform_s += seconds_since(middle);
   }

@@ -25,11 +25,12 @@ struct LoaderOptions {
   int threads = 0;             ///< that prepare them; 0: as many as the pool has
   Normalization targets = {};  ///< of values that samples have; none: as they are
   bool images = true;          ///< false: targets alone are wanted
+  int64_t shares_of = 0;       ///< targets are shares of so many classes; 0: the number of one
 };
 
 /// One batch: which part of the epoch it is, and its samples, one after the other in the type and
 /// layout that the first layer reads, with what is to be found out about each: the number of its
-/// class, or its values. The memory is the loader's.
+/// class, its values, or its shares of all classes. The memory is the loader's.
 struct Batch {
   int64_t epoch = 0;
   Slice slice;
@@ -123,6 +124,9 @@ class Loader {
   template <typename Use>
   void for_each_chunk(int64_t begin, int64_t end, const Use& use);
   void put_target(const Target& target, float* to) const;
+  void put_target_of(int64_t index, float* to, Scratch& scratch) const;
+  void mix_in(const SampleKey& key, int64_t other, void* to, float* targets,
+              Scratch& scratch) const;
   Times prepare(Slot& slot, int64_t chunk, Scratch& scratch) const;
   void prefetch_thread();
   void start_threads();

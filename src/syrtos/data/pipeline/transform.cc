@@ -4,7 +4,9 @@
 #include <cstring>
 
 #include "syrtos/base/error.h"
+#include "syrtos/data/pipeline/colours.h"
 #include "syrtos/data/pipeline/convert.h"
+#include "syrtos/data/pipeline/warp.h"
 
 namespace syrtos::data {
 
@@ -65,7 +67,12 @@ void store(void* to, DType dtype, int64_t at, float value) {
 }
 
 bool stays(const Placement& placement) {
-  return placement.down == 0 && placement.right == 0 && !placement.flip;
+  return placement.down == 0 && placement.right == 0 && !placement.flip && !placement.upside_down;
+}
+
+int64_t source_row(int64_t y, int64_t height, const Placement& placement) {
+  return source_of((placement.upside_down ? height - 1 - y : y) + placement.down, height,
+                   placement.beyond);
 }
 
 float load(const void* from, DType dtype, int64_t at) {
@@ -98,7 +105,7 @@ const uint8_t* Transform::arrange(const Sample& sample, const Placement& placeme
   uint8_t* moved = scratch.arranged.data() + height_ * row;  // one row, before it is flipped
   for (int64_t y = 0; y < height_; ++y) {
     uint8_t* to = scratch.arranged.data() + y * row;
-    const int64_t source = source_of(y + placement.down, height_, placement.beyond);
+    const int64_t source = source_row(y, height_, placement);
     if (source == kNothing) {
       std::memset(to, 0, static_cast<size_t>(row));
       continue;
@@ -118,10 +125,20 @@ const uint8_t* Transform::arrange(const Sample& sample, const Placement& placeme
   return scratch.arranged.data();
 }
 
-void Transform::put_bytes(const Sample& sample, const Placement& placement, void* to,
-                          Scratch& scratch) const {
+const uint8_t* Transform::coloured(const uint8_t* from, const SampleKey& key,
+                                   Scratch& scratch) const {
+  const auto bytes = static_cast<size_t>(elements());
+  if (from != scratch.arranged.data()) {
+    scratch.arranged.resize(bytes);
+    std::memcpy(scratch.arranged.data(), from, bytes);
+  }
+  change_colours(place_colours(augment_, key), height_ * width_, channels_,
+                 scratch.arranged.data());
+  return scratch.arranged.data();
+}
+
+void Transform::put_bytes(const uint8_t* from, void* to) const {
   const ConvertKernels& kernels = convert_kernels();
-  const uint8_t* from = arrange(sample, placement, scratch);
   const int64_t row = width_ * channels_;
   if (dtype_ == DType::bf16) {
     kernels.to_bf16(from, scale_.data(), offset_.data(), height_, row, static_cast<uint16_t*>(to));
@@ -143,7 +160,7 @@ void Transform::put_floats(const Sample& sample, const Placement& placement, voi
     return;
   }
   for (int64_t y = 0; y < height_; ++y) {
-    const int64_t source_y = source_of(y + placement.down, height_, placement.beyond);
+    const int64_t source_y = source_row(y, height_, placement);
     for (int64_t x = 0; x < width_; ++x) {
       const int64_t unflipped = placement.flip ? width_ - 1 - x : x;
       const int64_t source_x = source_of(unflipped + placement.right, width_, placement.beyond);
@@ -159,9 +176,9 @@ void Transform::put_floats(const Sample& sample, const Placement& placement, voi
 
 void Transform::blank(const Placement& placement, void* to) const {
   const int64_t top = std::clamp<int64_t>(placement.cut_top, 0, height_);
-  const int64_t bottom = std::clamp<int64_t>(placement.cut_top + placement.cut_side, 0, height_);
+  const int64_t bottom = std::clamp<int64_t>(placement.cut_top + placement.cut_height, 0, height_);
   const int64_t left = std::clamp<int64_t>(placement.cut_left, 0, width_);
-  const int64_t right = std::clamp<int64_t>(placement.cut_left + placement.cut_side, 0, width_);
+  const int64_t right = std::clamp<int64_t>(placement.cut_left + placement.cut_width, 0, width_);
   const size_t bytes = size_of(dtype_);
   for (int64_t y = top; y < bottom; ++y) {
     // Zero after normalisation: the mean.
@@ -194,24 +211,31 @@ Sample Transform::scaled(const Sample& sample, const SampleKey& key, Scratch& sc
   return result;
 }
 
-void Transform::apply(const Sample& sample, const Placement& placement, void* to,
-                      Scratch& scratch) const {
+void Transform::check(const Sample& sample) const {
   SYRTOS_CHECK(sample.channels == channels_, "{} {}", sample.channels, channels_);
   SYRTOS_CHECK(sample.height == height_ && sample.width == width_, "{}x{}", sample.height,
                sample.width);
+}
+
+void Transform::apply(const Sample& sample, const Placement& placement, void* to,
+                      Scratch& scratch) const {
+  check(sample);
   if (sample.dtype == DType::u8) {
-    put_bytes(sample, placement, to, scratch);
+    put_bytes(arrange(sample, placement, scratch), to);
   } else {
     put_floats(sample, placement, to);
   }
-  if (placement.cut_side > 0) blank(placement, to);
+  blank(placement, to);
 }
 
-void Transform::apply(const Sample& sample, const SampleKey& key, void* to,
-                      Scratch& scratch) const {
+void Transform::apply(const Sample& given, const SampleKey& key, void* to, Scratch& scratch) const {
+  Sample sample = augment_.resized_crop > 0 ? scaled(given, key, scratch) : given;
+  check(sample);
+  if (augment_.warps()) sample = warped(sample, place_warp(augment_, key), scratch);
   const Placement placement = place(augment_, key, height_, width_);
-  if (augment_.resized_crop > 0) {
-    apply(scaled(sample, key, scratch), placement, to, scratch);
+  if (augment_.changes_colours() && sample.dtype == DType::u8) {
+    put_bytes(coloured(arrange(sample, placement, scratch), key, scratch), to);
+    blank(placement, to);
   } else {
     apply(sample, placement, to, scratch);
   }

@@ -4,6 +4,7 @@
 
 #include "syrtos/data/dataset.h"
 #include "syrtos/data/pipeline/augment.h"
+#include "syrtos/data/pipeline/mixing.h"
 
 namespace syrtos::data {
 
@@ -17,6 +18,8 @@ class Transform {
             const Augment& augment, DType dtype);
 
   DType dtype() const { return dtype_; }
+  MixedShape shape() const { return {height_, width_, channels_, dtype_}; }
+  const Augment& augment() const { return augment_; }
   int64_t elements() const { return height_ * width_ * channels_; }
   size_t bytes() const { return static_cast<size_t>(elements()) * size_of(dtype_); }
 
@@ -26,10 +29,11 @@ class Transform {
   void apply(const Sample& sample, const Placement& placement, void* to, Scratch& scratch) const;
 
  private:
+  void check(const Sample& sample) const;
   Sample scaled(const Sample& sample, const SampleKey& key, Scratch& scratch) const;
   const uint8_t* arrange(const Sample& sample, const Placement& placement, Scratch& scratch) const;
-  void put_bytes(const Sample& sample, const Placement& placement, void* to,
-                 Scratch& scratch) const;
+  void put_bytes(const uint8_t* from, void* to) const;
+  const uint8_t* coloured(const uint8_t* from, const SampleKey& key, Scratch& scratch) const;
   void put_floats(const Sample& sample, const Placement& placement, void* to) const;
   void blank(const Placement& placement, void* to) const;
   void add_noise(const SampleKey& key, void* to) const;

@@ -25,7 +25,7 @@ CompiledNetwork::CompiledNetwork(nn::Network network, nn::ModelOptions options, 
   model_ = network_.build(options);
   if (layouts_of > 0 && (layouts_of != options.batch || !division_.layers.empty())) {
     // Undivided: so all workers find the same, whatever their parts are.
-    compile(training_graphs(layouts_of, {}), layouts_of);
+    compile(training_graphs(layouts_of, {}), options_.task, layouts_of);
   }
   if (use != Use::evaluation) {
     whole_batch_ = &training(options.batch, division_.batch_of_all);
@@ -33,7 +33,11 @@ CompiledNetwork::CompiledNetwork(nn::Network network, nn::ModelOptions options, 
   if (short_batch > 0 && division_.layers.empty() && !division_.in_pieces()) {
     training(short_batch, short_batch);
   }
-  if (use != Use::training) evaluation_ = compile(evaluation_graphs(), options.batch);
+  if (use != Use::training) {
+    nn::Task whole = options_.task;
+    whole.mixed = false;
+    evaluation_ = compile(evaluation_graphs(), whole, options.batch);
+  }
 }
 
 CompiledNetwork::Size CompiledNetwork::size_of(int64_t samples, int64_t of_all) const {
@@ -73,6 +77,7 @@ std::vector<graph::Graph> CompiledNetwork::training_graphs(int64_t samples,
 std::vector<graph::Graph> CompiledNetwork::evaluation_graphs() const {
   nn::ModelOptions options = options_;
   options.training = false;
+  options.task.mixed = false;
   nn::Model model = network_.build(options);
   graph::recognise(model.graph);
   std::vector<int> piece_of;
@@ -82,7 +87,7 @@ std::vector<graph::Graph> CompiledNetwork::evaluation_graphs() const {
 
 /// Programs in the order of the pieces, whose graphs come the last first.
 std::vector<NetworkProgram> CompiledNetwork::compile(std::vector<graph::Graph> graphs,
-                                                     int64_t samples) {
+                                                     const nn::Task& task, int64_t samples) {
   for (graph::Graph& graph : graphs) graph::optimise(graph);
   std::vector<std::unique_ptr<graph::Program>> compiled;
   try {
@@ -94,7 +99,7 @@ std::vector<NetworkProgram> CompiledNetwork::compile(std::vector<graph::Graph> g
   }
   std::vector<NetworkProgram> programs;
   for (size_t i = graphs.size(); i-- > 0;) {
-    programs.emplace_back(graphs[i], std::move(compiled[i]), options_.task, samples);
+    programs.emplace_back(graphs[i], std::move(compiled[i]), task, samples);
   }
   return programs;
 }
@@ -117,7 +122,7 @@ NetworkProgram& CompiledNetwork::training(int64_t samples, int64_t of_all,
   const Key key{size, instance};
   if (!training_.contains(key)) {
     std::vector<NetworkProgram> programs =
-        compile(training_graphs(samples, columns_of(size)), samples);
+        compile(training_graphs(samples, columns_of(size)), options_.task, samples);
     for (size_t piece = 0; piece < programs.size(); ++piece) {
       training_.emplace(Key{size, {piece, instance.slot}}, std::move(programs[piece]));
     }

@@ -83,7 +83,8 @@ class CompiledNetwork {
   std::vector<graph::Graph> training_graphs(int64_t samples, const graph::ColumnSplit& split) const;
   std::vector<graph::Graph> evaluation_graphs() const;
   std::vector<graph::Graph> own_pieces(graph::Graph whole, const std::vector<int>& piece_of) const;
-  std::vector<NetworkProgram> compile(std::vector<graph::Graph> graphs, int64_t samples);
+  std::vector<NetworkProgram> compile(std::vector<graph::Graph> graphs, const nn::Task& task,
+                                      int64_t samples);
 
   const nn::Network network_;
   const nn::ModelOptions options_;
