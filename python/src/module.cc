@@ -151,6 +151,7 @@ void add_predictor(nb::module_& m) {
       .def("predict_input", &PyPredictor::predict_input, "input"_a)
       .def("evaluate", &PyPredictor::evaluate, "data"_a.none())
       .def("about", &PyPredictor::about);
+  m.def("export_json", &export_json, "checkpoint"_a, "network"_a.none(), "to"_a);
 }
 
 void add_step(nb::module_& m) {

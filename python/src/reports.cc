@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "aside.h"
+#include "syrtos/api/export.h"
 #include "syrtos/api/probe.h"
 #include "syrtos/base/error.h"
 #include "syrtos/job/image_size.h"
@@ -241,6 +242,21 @@ std::string about_json(const std::string& path) {
                      {"complete", run.complete()},
                      {"options", options},
                      {"notes", run.notes}});
+}
+
+std::string export_json(const std::string& checkpoint, const nn::Network* network,
+                        const std::string& to) {
+  api::ExportRequest request{.checkpoint = checkpoint, .to = to};
+  if (network != nullptr) request.network = *network;
+  Aside aside;
+  api::ExportedFile file;
+  aside.run([&] { file = api::export_network(request); });
+  return json({{"checkpoint", file.checkpoint.string()},
+               {"network", file.network},
+               {"tensors", file.tensors},
+               {"values", file.values},
+               {"bytes", file.bytes}})
+      .dump();
 }
 
 PyPredictor::PyPredictor(const LoadCall& call) {

@@ -64,6 +64,10 @@ std::string metrics_json(const std::string& run);
 /// What was asked for, and what the directory is, as JSON.
 std::string about_json(const std::string& run);
 
+/// Writes a trained network to a file for programs of others, and says what, as JSON.
+std::string export_json(const std::string& checkpoint, const nn::Network* network,
+                        const std::string& to);
+
 /// How a trained network is loaded.
 struct LoadCall {
   std::string checkpoint = {};

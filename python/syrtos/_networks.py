@@ -51,8 +51,34 @@ def options() -> Listing:
     return Listing(json.loads(_core.options_json()), ["name", "default", "help"])
 
 
+class OnnxNetwork(nn.Network):
+    """A network of an ONNX file, with its weights."""
+
+    def __init__(self, path: Union[str, os.PathLike]):
+        self.path = os.path.abspath(os.fspath(path))
+        core = _core.Network.named(self.path)
+        self.name = core.name
+        self.input = tuple(core.input)
+
+    def core(self, input: tuple[int, ...] | None = None) -> Any:
+        return _core.Network.named(self.path)
+
+    def __repr__(self) -> str:
+        return f"load_onnx({self.path!r})"
+
+
+def load_onnx(path: Union[str, os.PathLike]) -> OnnxNetwork:
+    """The network of an ONNX file: print() shows its layers; train(), plan() and compile() take it, as they
+    take its path. Training starts from its weights, unless weights="none"."""
+    if not os.fspath(path).endswith(".onnx"):
+        raise _core.RequestError(f"load_onnx: expected a file that ends in .onnx, found '{os.fspath(path)}'")
+    return OnnxNetwork(path)
+
+
 def as_network(network: NetworkLike, input: tuple[int, ...] | None = None):
     """The name of a network and None, or None and the network itself."""
+    if isinstance(network, OnnxNetwork):
+        return network.path, None  # so that its weights are the start
     if isinstance(network, nn.Network):
         return None, network.core(input)
     if isinstance(network, (str, os.PathLike)):

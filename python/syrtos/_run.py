@@ -169,12 +169,15 @@ class Run:
     def __dir__(self) -> Sequence[str]:
         return [*super().__dir__(), *self.metrics]
 
+    def _core_network(self) -> Any:
+        """None where the run knows its network by name."""
+        return self._network.core(self._given.sample if self._given else None) if self._network else None
+
     def _predictor(self, batch: int, precision: str, threads: int, views: str) -> Any:
         key = (batch, precision, threads, views)
         if key not in self._predictors:
-            core = self._network.core(self._given.sample if self._given else None) if self._network \
-                else None
-            self._predictors[key] = _core.Predictor(self.path, core, "", precision, threads, batch, views)
+            self._predictors[key] = _core.Predictor(self.path, self._core_network(), "", precision, threads, batch,
+                                                    views)
         return self._predictors[key]
 
     @property
@@ -211,6 +214,11 @@ class Run:
         else:
             core = None
         return Evaluation(json.loads(predictor.evaluate(core)))
+
+    def export(self, file: Path) -> dict[str, Any]:
+        """Writes the network of the best epoch for programs of others: .onnx, or its weights alone as
+        .safetensors or .npz. Returns what was written."""
+        return json.loads(_core.export_json(self.path, self._core_network(), os.fspath(file)))
 
     def explain(self) -> Explanation:
         """Says where the time went, and what to do about it."""

@@ -122,7 +122,7 @@ TEST(DescribedNetwork, RefusesWhatIsNoNetwork) {
   says(network_of(R"({"op": "relu", "name": "r", "of": [1]})"), "name of a layer");
   says(network_of(R"({"op": "relu", "name": "r", "of": []})"), "one input, found 0");
   says(network_of(R"({"op": "relu", "name": "r", "of": ["later"]}, )" + relu), "'later'");
-  says(network_of(R"({"op": "rleu", "name": "r", "of": ["input"]})"), "did you mean 'relu'");
+  says(network_of(R"({"op": "rleu", "name": "r", "of": ["input"]})"), "or 'relu'?");
   says(network_of(R"({"op": "relu", "name": "r", "of": ["input"], "slope": 1})"), "'slope'");
   says(network_of(relu + "," + relu), "name of its own");
   says(network_of(R"({"op": "relu", "name": "input", "of": ["input"]})"), "name of its own");
@@ -143,6 +143,87 @@ TEST(DescribedNetwork, RefusesAttributesOutOfRange) {
   EXPECT_THAT(refusal(conv(R"("out": 2, "padding": "some")")), HasSubstr("same, valid"));
   EXPECT_THAT(refusal(conv(R"("out": 2, "bias": 1)")), HasSubstr("true or false"));
   EXPECT_THAT(refusal(conv(R"("out": 2, "kernel": 40)")), HasSubstr("40x40"));
+}
+
+/// The output's shape of layers after an input, before a linear layer.
+Shape shape_after(const std::string& layers, const std::string& last,
+                  const std::string& input = "[6, 8, 4]") {
+  const Network network =
+      described_network(network_of(layers + R"(, {"op": "flatten", "name": "f", "of": [")" + last +
+                                       R"("]}, {"op": "linear", "name": "fc", "of": ["f"]})",
+                                   input));
+  ModelOptions options = network.default_options();
+  options.batch = 2;
+  for (const LayerSummary& layer : summarize(network.build(options)).layers) {
+    if (layer.name == last) return layer.output;
+  }
+  return {};
+}
+
+TEST(DescribedFunctions, HaveTheShapesThatTheyPromise) {
+  const auto of = [](const std::string& op) {
+    return shape_after(R"({"name": "x", "of": ["input"], "op": )" + op + "}", "x");
+  };
+  for (const char* op : {"leaky_relu", "elu", "softplus", "hard_sigmoid", "hard_swish", "silu",
+                         "clip", "exp", "log", "sqrt", "abs", "softmax", "log_softmax",
+                         "layer_norm", "group_norm", "prelu", "positions"}) {
+    EXPECT_EQ(of('"' + std::string(op) + '"'), (Shape{6, 8, 4})) << op;
+  }
+  EXPECT_EQ(of(R"("mean", "axes": [2, 3])"), (Shape{6}));
+  EXPECT_EQ(of(R"("sum", "axes": -1, "keep": true)"), (Shape{6, 8, 1}));
+  EXPECT_EQ(of(R"("reshape", "shape": [-1, 16])"), (Shape{12, 16}));
+  EXPECT_EQ(of(R"("transpose", "order": [3, 1, 2])"), (Shape{4, 6, 8}));
+  EXPECT_EQ(of(R"("slice", "axis": 2, "start": 1, "end": -2)"), (Shape{6, 5, 4}));
+  EXPECT_EQ(of(R"("upsample", "scale": 3)"), (Shape{6, 24, 12}));
+  EXPECT_EQ(of(R"("conv_transpose", "out": 4, "kernel": 3, "stride": 2, "padding": 1,
+                  "output_padding": 1, "groups": 2)"),
+            (Shape{4, 16, 8}));
+}
+
+TEST(DescribedFunctions, OfTwoValuesFitOrSayWhyNot) {
+  const std::string both = R"(
+    {"op": "reshape", "name": "rows", "of": ["input"], "shape": [6, 32]},
+    {"op": "transpose", "name": "columns", "of": ["rows"], "order": [2, 1]},
+    {"op": "mean", "name": "mean", "of": ["rows"], "axes": 2, "keep": true},)";
+  const auto of = [&](const std::string& op, const std::string& a, const std::string& b) {
+    return both + R"({"name": "x", "of": [")" + a + R"(", ")" + b + R"("], "op": ")" + op + "\"}";
+  };
+  EXPECT_EQ(shape_after(of("matmul", "rows", "columns"), "x"), (Shape{6, 6}));
+  for (const char* op : {"subtract", "multiply", "divide", "minimum", "maximum"}) {
+    EXPECT_EQ(shape_after(of(op, "rows", "mean"), "x"), (Shape{6, 32})) << op;
+  }
+  const auto refused = [&](const std::string& layer) {
+    return refusal(network_of(layer, "[6, 8, 4]"));
+  };
+  EXPECT_THAT(refused(of("matmul", "rows", "rows")), HasSubstr("[batch, 6, 32]"));
+  EXPECT_THAT(refused(of("subtract", "rows", "columns")), HasSubstr("[batch, 32, 6]"));
+  const auto one = [&](const std::string& op) {
+    return refused(R"({"name": "x", "of": ["input"], "op": )" + op + "}");
+  };
+  EXPECT_THAT(one(R"("reshape", "shape": [7, -1])"), HasSubstr("192 values"));
+  EXPECT_THAT(one(R"("reshape", "shape": [-1, -1])"), HasSubstr("-1 at most"));
+  EXPECT_THAT(one(R"("reshape", "shape": [2147483648, 2147483648, 2147483648])"),
+              HasSubstr("shape"));
+  EXPECT_THAT(one(R"("transpose", "order": [1, 1, 2])"), HasSubstr("each of 1, 2, 3 once"));
+  EXPECT_THAT(one(R"("mean", "axes": 0)"), HasSubstr("axis"));
+  EXPECT_THAT(one(R"("mean")"), HasSubstr("expected axes"));
+  EXPECT_THAT(one(R"("slice", "axis": 1, "start": 6)"), HasSubstr("axis 1"));
+  EXPECT_THAT(one(R"("group_norm", "groups": 4)"), HasSubstr("6 channels"));
+  EXPECT_THAT(one(R"("upsample", "mode": "cubic")"), HasSubstr("nearest or linear"));
+  EXPECT_THAT(one(R"("clip", "least": 2, "most": 1)"), HasSubstr("least"));
+}
+
+TEST(DescribedFunctions, HaveTheParametersOfAnAttention) {
+  const std::string layers = R"(
+    {"op": "reshape", "name": "tokens", "of": ["input"], "shape": [6, 32]},
+    {"op": "positions", "name": "where", "of": ["tokens"]},
+    {"op": "linear", "name": "q", "of": ["where"], "out": 16},
+    {"op": "layer_norm", "name": "norm", "of": ["q"]},
+    {"op": "mean", "name": "mean", "of": ["norm"], "axes": 1},
+    {"op": "linear", "name": "fc", "of": ["mean"]})";
+  const Network network = described_network(network_of(layers, "[6, 8, 4]"));
+  const Model model = network.build(network.default_options());
+  EXPECT_EQ(parameter_count(model.graph), 6 * 32 + (32 * 16 + 16) + 2 * 16 + (16 * 10 + 10));
 }
 
 }  // namespace

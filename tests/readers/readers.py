@@ -10,6 +10,8 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(FOLDER))
 PLACE = os.path.join(SOURCE, "build", "readers")
 PYTHON = os.path.join(PLACE, "bin", "python")
+# Of this build, for tests that import ours beside theirs.
+PACKAGE = os.path.join(os.environ.get("SYRTOS_BUILD", os.path.join(SOURCE, "build", "release")), "python")
 
 if not os.path.exists(os.path.join(PLACE, "pinned")):
     print(f"skipped: {PLACE} is not there: run tools/bootstrap test")

@@ -54,6 +54,7 @@ class Description {
                        .is_output = &layer == &layers_.back()};
       for (const std::string& input : layer.of()) place.inputs.push_back(results.at(input));
       builder.call_layers(layer.name());
+      builder.enter(layer.op());
       results[layer.name()] = add(layer, place);
     }
     builder.call_layers("");

@@ -91,6 +91,25 @@ bool DescribedLayer::flag(std::string_view key, bool fallback) const {
   return value->get<bool>();
 }
 
+std::vector<int64_t> DescribedLayer::integers(std::string_view key, int64_t least,
+                                              int64_t most) const {
+  const json* value = find(key);
+  if (value == nullptr) return {};
+  if (!value->is_array()) return {in_range(*value, key, least, most)};
+  std::vector<int64_t> list;
+  for (const json& each : *value) list.push_back(in_range(each, key, least, most));
+  return list;
+}
+
+std::string DescribedLayer::word(std::string_view key,
+                                 const std::vector<std::string>& known) const {
+  const json* value = find(key);
+  if (value == nullptr) return known.front();
+  const std::string found = value->is_string() ? value->get<std::string>() : shown(*value);
+  if (std::find(known.begin(), known.end(), found) != known.end()) return found;
+  fail(fmt::format("{}: expected {}, found {}", key, fmt::join(known, " or "), found));
+}
+
 Extent DescribedLayer::extent(std::string_view key, const Extent& fallback, int64_t least) const {
   constexpr int64_t kMost = 1 << 14;
   const json* value = find(key);

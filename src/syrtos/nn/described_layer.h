@@ -29,6 +29,10 @@ class DescribedLayer {
   int64_t integer(std::string_view key, int64_t least, int64_t most) const;  ///< It must be there.
   float number(std::string_view key, float fallback) const;
   bool flag(std::string_view key, bool fallback) const;
+  /// A list of whole numbers, or one alone; empty if it is not there.
+  std::vector<int64_t> integers(std::string_view key, int64_t least, int64_t most) const;
+  /// A word of these, the first if it is not there.
+  std::string word(std::string_view key, const std::vector<std::string>& known) const;
   /// 3 or [3, 5].
   Extent extent(std::string_view key, const Extent& fallback, int64_t least) const;
   /// "same", "valid", 1 or [1, 2].
@@ -66,8 +70,14 @@ struct LayerRule {
   ValueId (*add)(const DescribedLayer& layer, const LayerPlace& place) = nullptr;
 };
 
+using LayerRules = std::map<std::string, LayerRule, std::less<>>;
+
 /// By the word that "op" is.
-const std::map<std::string, LayerRule, std::less<>>& layer_rules();
+const LayerRules& layer_rules();
+/// Those of functions of values: element by element, over axes, of shapes.
+LayerRules function_rules();
+/// Those with parameters that few networks have.
+LayerRules further_rules();
 
 /// "[batch, 32, 7, 7]"
 std::string shape_text(const Shape& shape);

@@ -3,6 +3,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/nn/described_layer.h"
+#include "syrtos/ops/shaping.h"
 
 namespace syrtos::nn {
 
@@ -22,8 +23,19 @@ ValueId conv(const DescribedLayer& layer, const LayerPlace& p) {
                          .bias = layer.flag("bias", true)});
 }
 
+/// [batch, tokens, features]: each token by itself.
+ValueId linear_of_tokens(const DescribedLayer& layer, const LayerPlace& p, const Shape& from) {
+  const int64_t units = layer.integer("out", 1, kMostChannels);
+  graph::Graph& graph = p.builder.graph();
+  const ValueId rows = ops::reshape(graph, p.inputs[0], {from[0] * from[1], from[2]});
+  const ValueId result =
+      p.builder.dense(layer.name(), rows, units, {.bias = layer.flag("bias", true)});
+  return ops::reshape(graph, result, {from[0], from[1], units});
+}
+
 ValueId linear(const DescribedLayer& layer, const LayerPlace& p) {
-  const Shape& from = p.builder.shape(p.inputs[0]);
+  const Shape from = p.builder.shape(p.inputs[0]);
+  if (from.rank() == 3 && !p.is_output) return linear_of_tokens(layer, p, from);
   if (from.rank() != 2) {
     layer.fail(
         fmt::format("expected [batch, features], found {}: put a flatten or a pooling over "
@@ -132,33 +144,37 @@ ValueId pad_channels(const DescribedLayer& layer, const LayerPlace& p) {
 
 }  // namespace
 
-const std::map<std::string, LayerRule, std::less<>>& layer_rules() {
+const LayerRules& layer_rules() {
   constexpr int kMany = 1000;
   using Words = std::vector<std::string>;
   static const Words pooling = {"kernel", "stride", "padding", "ceil"};
   static const Words window = {"out", "kernel", "stride", "padding", "dilation", "groups", "bias"};
-  static const std::map<std::string, LayerRule, std::less<>> rules = {
-      {"conv", {.attributes = window, .add = conv}},
-      {"linear", {.attributes = {"out", "bias"}, .add = linear}},
-      {"batch_norm", {.attributes = {"epsilon", "momentum", "scale"}, .add = batch_norm}},
-      {"relu", {.add = plain<&Builder::relu>}},
-      {"sigmoid", {.add = plain<&Builder::sigmoid>}},
-      {"tanh", {.add = plain<&Builder::tanh>}},
-      {"gelu", {.add = plain<&Builder::gelu>}},
-      {"softmax", {.add = plain<&Builder::softmax>}},
-      {"dropout", {.attributes = {"rate"}, .add = dropout}},
-      {"lrn", {.attributes = {"size", "alpha", "beta", "k"}, .add = lrn}},
-      {"max_pool", {.attributes = pooling, .add = pool<&Builder::max_pool>}},
-      {"avg_pool", {.attributes = pooling, .add = pool<&Builder::avg_pool>}},
-      {"adaptive_avg_pool", {.attributes = {"out"}, .add = adaptive_avg_pool}},
-      {"global_avg_pool", {.add = plain<&Builder::global_avg_pool>}},
-      {"flatten", {.add = plain<&Builder::flatten>}},
-      {"add", {.least = 2, .most = kMany, .add = add}},
-      {"concat", {.least = 2, .most = kMany, .attributes = {"axis"}, .add = concat}},
-      {"scale", {.attributes = {"factor"}, .add = scale}},
-      {"subsample", {.attributes = {"stride"}, .add = subsample}},
-      {"pad_channels", {.attributes = {"channels"}, .add = pad_channels}},
-  };
+  static const LayerRules rules = [] {
+    LayerRules all = {
+        {"conv", {.attributes = window, .add = conv}},
+        {"linear", {.attributes = {"out", "bias"}, .add = linear}},
+        {"batch_norm", {.attributes = {"epsilon", "momentum", "scale"}, .add = batch_norm}},
+        {"relu", {.add = plain<&Builder::relu>}},
+        {"sigmoid", {.add = plain<&Builder::sigmoid>}},
+        {"tanh", {.add = plain<&Builder::tanh>}},
+        {"gelu", {.add = plain<&Builder::gelu>}},
+        {"dropout", {.attributes = {"rate"}, .add = dropout}},
+        {"lrn", {.attributes = {"size", "alpha", "beta", "k"}, .add = lrn}},
+        {"max_pool", {.attributes = pooling, .add = pool<&Builder::max_pool>}},
+        {"avg_pool", {.attributes = pooling, .add = pool<&Builder::avg_pool>}},
+        {"adaptive_avg_pool", {.attributes = {"out"}, .add = adaptive_avg_pool}},
+        {"global_avg_pool", {.add = plain<&Builder::global_avg_pool>}},
+        {"flatten", {.add = plain<&Builder::flatten>}},
+        {"add", {.least = 2, .most = kMany, .add = add}},
+        {"concat", {.least = 2, .most = kMany, .attributes = {"axis"}, .add = concat}},
+        {"scale", {.attributes = {"factor"}, .add = scale}},
+        {"subsample", {.attributes = {"stride"}, .add = subsample}},
+        {"pad_channels", {.attributes = {"channels"}, .add = pad_channels}},
+    };
+    all.merge(function_rules());
+    all.merge(further_rules());
+    return all;
+  }();
   return rules;
 }
 
