@@ -158,7 +158,8 @@ constexpr JobField kFields[] = {
     {.key = "data.augment",
      .option = "--augment",
      .type = "text",
-     .help = "how training samples are varied, such as crop:4,flip,rotate:15,mixup:0.2 (docs/data.md)",
+     .help =
+         "how training samples are varied, such as crop:4,flip,rotate:15,mixup:0.2 (docs/data.md)",
      .member = &JobRequest::augment},
     {.key = "data.remainder",
      .option = "--remainder",

@@ -11,13 +11,12 @@ DataProbeResult probe_data(const job::Job& job, double measured_s,
   const ThreadScope threads(job.threads);
   const data::Transform transform(job.data.train->info(), job.image, job.normalization, job.augment,
                                   job.precision.dtype);
-  data::Loader loader(
-      *job.data.train, transform,
-      {.batch = job.batch,
-       .seed = job.seed,
-       .remainder = job.remainder,
-       .prefetch = job.prefetch,
-       .shares_of = job.task.mixed ? job.classes : 0});
+  data::Loader loader(*job.data.train, transform,
+                      {.batch = job.batch,
+                       .seed = job.seed,
+                       .remainder = job.remainder,
+                       .prefetch = job.prefetch,
+                       .shares_of = job.task.mixed ? job.classes : 0});
 
   auto start = Clock::now();
   while (!should_stop() && seconds_since(start) < 1 && loader.next().epoch == 0) {
