@@ -22,6 +22,7 @@ inline TcpOptions two_ranks(const Listener& first) {
   options.token = "secret";
   options.connections = 1;
   options.connect_timeout = 60;
+  options.encrypted = false;  // so that bare sockets can speak
   options.members = {{"a", "127.0.0.1", first.port()}, {"b", "127.0.0.1", 1}};
   return options;
 }
@@ -57,13 +58,13 @@ class RawRank {
       auto handshake = tcp::Handshake::connecting(
           mine, 0, connection, begin_connect(resolve("127.0.0.1", options.members[0].port)), 0);
       EXPECT_EQ(shake_hands(handshake), tcp::Handshake::State::done) << handshake.why();
-      (connection == 0 ? socket_ : second_) = handshake.take();
+      (connection == 0 ? first_ : second_) = handshake.take();
     }
   }
 
   /// On either of two connections, as far as somebody takes it.
   bool try_write(int connection, const void* data, size_t bytes) {
-    const int socket = (connection == 0 ? socket_ : second_).get();
+    const int socket = (connection == 0 ? first_ : second_)->descriptor();
     const auto* at = static_cast<const char*>(data);
     while (bytes > 0) {
       pollfd polled{socket, POLLOUT, 0};
@@ -76,15 +77,16 @@ class RawRank {
     return true;
   }
   void close_all() {
-    shutdown(socket_.get(), SHUT_WR);
-    shutdown(second_.get(), SHUT_WR);
+    for (const auto* stream : {first_.get(), second_.get()}) {
+      if (stream != nullptr) shutdown(stream->descriptor(), SHUT_WR);
+    }
   }
 
   void write(const void* data, size_t bytes) {
     const auto* at = static_cast<const char*>(data);
     while (bytes > 0) {
       wait(POLLOUT);
-      const ssize_t sent = send(socket_.get(), at, bytes, MSG_NOSIGNAL);
+      const ssize_t sent = send(socket(), at, bytes, MSG_NOSIGNAL);
       ASSERT_GT(sent, 0);
       at += sent;
       bytes -= static_cast<size_t>(sent);
@@ -124,7 +126,7 @@ class RawRank {
   }
 
   /// Everything that was written arrives, then the end.
-  void close() { shutdown(socket_.get(), SHUT_WR); }
+  void close() { shutdown(socket(), SHUT_WR); }
 
   /// What rank 0 threw.
   std::exception_ptr finish() {
@@ -137,15 +139,16 @@ class RawRank {
   }
 
  private:
+  int socket() const { return first_->descriptor(); }
   void wait(short events) {
-    pollfd polled{socket_.get(), events, 0};
+    pollfd polled{socket(), events, 0};
     EXPECT_EQ(poll(&polled, 1, 60'000), 1);
   }
   void read(void* data, size_t bytes) {
     auto* at = static_cast<char*>(data);
     while (bytes > 0) {
       wait(POLLIN);
-      const ssize_t got = recv(socket_.get(), at, bytes, 0);
+      const ssize_t got = recv(socket(), at, bytes, 0);
       ASSERT_GT(got, 0);
       at += got;
       bytes -= static_cast<size_t>(got);
@@ -154,8 +157,8 @@ class RawRank {
 
   RankProgram program_;
   std::future<void> running_;
-  Descriptor socket_;
-  Descriptor second_;  // with two connections
+  std::unique_ptr<tcp::Stream> first_;
+  std::unique_ptr<tcp::Stream> second_;  // with two connections
 };
 
 }  // namespace syrtos::world

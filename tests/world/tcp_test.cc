@@ -17,17 +17,19 @@ namespace {
 
 using testing::HasSubstr;
 
-WorldKind kind(const std::string& name, int connections, bool shared_memory) {
+WorldKind kind(const std::string& name, int connections, bool shared_memory, bool apart = false) {
   TcpOptions options;
   options.connections = connections;
   options.shared_memory = shared_memory;
   options.lost_after = options.connect_timeout = 60;  // machines are slow at times
-  return {name, [=](int ranks) { return std::make_unique<TcpCluster>(ranks, options); }};
+  return {name, [=](int ranks) { return std::make_unique<TcpCluster>(ranks, options, apart); }};
 }
 
 INSTANTIATE_TEST_SUITE_P(Tcp, WorldConformance,
                          testing::Values(kind("one connection", 1, false),
                                          kind("three connections", 3, false),
+                                         kind("one encrypted connection", 1, false, true),
+                                         kind("three encrypted connections", 3, false, true),
                                          kind("shared memory", 1, true),
                                          kind("shared memory and three connections", 3, true)));
 

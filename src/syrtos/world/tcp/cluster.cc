@@ -1,5 +1,6 @@
 #include "syrtos/world/tcp/cluster.h"
 
+#include <string>
 #include <thread>
 
 #include "syrtos/base/host_name.h"
@@ -14,7 +15,8 @@ std::vector<std::exception_ptr> TcpCluster::run(const RankProgram& program) {
   std::vector<Listener> listeners;
   for (int rank = 0; rank < ranks_; ++rank) {
     listeners.emplace_back("127.0.0.1");
-    options.members.push_back({host_name(), "127.0.0.1", listeners.back().port()});
+    const std::string host = apart_ ? "host " + std::to_string(rank) : host_name();
+    options.members.push_back({host, "127.0.0.1", listeners.back().port()});
   }
   std::vector<std::exception_ptr> errors(static_cast<size_t>(ranks_));
   std::vector<std::thread> threads;

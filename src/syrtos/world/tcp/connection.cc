@@ -22,6 +22,7 @@ constexpr size_t kBatchBytes = 64 * 1024;
 constexpr size_t kBatchFrames = 16;
 
 std::string loss_text(int error) {
+  if (error == EBADMSG) return "what came was changed on its way";
   return error == ECONNRESET || error == EPIPE ? "connection closed" : error_text(error);
 }
 
@@ -80,6 +81,7 @@ void Connection::fill_batch() {
 void Connection::write() {
   size_t moved = 0;
   while (!closed_ && moved < kTurn) {
+    if (!stream_->flush()) return cannot_write();
     fill_batch();
     if (batch_.empty()) return;
     std::array<iovec, 2 * kBatchFrames> parts;
@@ -98,13 +100,16 @@ void Connection::write() {
     const ssize_t sent = stream_->write(parts.data(), count);
     if (sent < 0) {
       if (errno == EINTR) continue;
-      writable_ = false;
-      if (!would_block(errno)) peer_.broken(loss_text(errno));
-      return;
+      return cannot_write();
     }
     moved += static_cast<size_t>(sent);
     advance(static_cast<size_t>(sent));
   }
+}
+
+void Connection::cannot_write() {
+  writable_ = false;
+  if (!would_block(errno)) peer_.broken(loss_text(errno));
 }
 
 void Connection::advance(size_t written) {

@@ -59,6 +59,7 @@ class Connection {
 
  private:
   void fill_batch();
+  void cannot_write();
   void advance(size_t written);
   void read();
   void read_until_empty();

@@ -15,11 +15,16 @@ struct Handshake::Hello {
   uint32_t size = 0;
   uint32_t connections = 0;
   uint32_t to = 0;
-  uint32_t shared_memory = 0;
+  uint32_t ways = 0;  // see below
   SecretBytes nonce{};
 };
 
 namespace {
+
+/// What both must want alike.
+uint32_t ways_of(const TcpOptions& options) {
+  return (options.shared_memory ? 1U : 0U) | (options.encrypted ? 2U : 0U);
+}
 
 constexpr char kWelcome[8] = {'w', 'e', 'l', 'c', 'o', 'm', 'e', '\n'};
 
@@ -39,7 +44,7 @@ Handshake Handshake::connecting(const TcpOptions& options, Rank peer, int index,
   hello.size = static_cast<uint32_t>(options.members.size());
   hello.connections = static_cast<uint32_t>(options.connections);
   hello.to = static_cast<uint32_t>(peer);
-  hello.shared_memory = options.shared_memory ? 1 : 0;
+  hello.ways = ways_of(options);
   hello.nonce = random_secret();
   std::memcpy(handshake.hello_.data(), &hello, sizeof(hello));
   return handshake;
@@ -67,6 +72,8 @@ Handshake::State Handshake::step() {
       return take_proof();
     case Step::welcome:
       return take_welcome();
+    case Step::secure:
+      return secure();
   }
   return State::failed;
 }
@@ -116,7 +123,7 @@ Handshake::State Handshake::take_hello() {
   if (hello.to != mine || hello.size != size || hello.rank <= mine || hello.rank >= size ||
       hello.connections != static_cast<uint32_t>(options_->connections) ||
       hello.index >= hello.connections ||
-      hello.shared_memory != (options_->shared_memory ? 1U : 0U)) {
+      hello.ways != ways_of(*options_)) {
     return fail("a rank of another run");
   }
   peer_ = static_cast<Rank>(hello.rank);
@@ -150,13 +157,38 @@ Handshake::State Handshake::take_proof() {
   std::memcpy(theirs.data(), buffer_.data(), sizeof(SecretBytes));
   if (!same_secret(theirs, proof('c'))) return fail("a rank with another token");
   if (!put(kWelcome, sizeof(kWelcome))) return fail(error_text(errno));
-  return State::done;
+  step_ = Step::secure;
+  return secure();
 }
 
 Handshake::State Handshake::take_welcome() {
   if (const State state = get(sizeof(kWelcome)); state != State::done) return state;
   if (std::memcmp(buffer_.data(), kWelcome, sizeof(kWelcome)) != 0) return fail("sent garbage");
-  return State::done;
+  step_ = Step::secure;
+  return secure();
+}
+
+Handshake::State Handshake::secure() {
+  const auto host = [this](Rank rank) { return options_->members[static_cast<size_t>(rank)].host; };
+  if (!options_->encrypted || host(peer_) == host(options_->rank)) return State::done;
+  if (!tls_) {
+    tls_ = std::make_unique<Tls>(options_->token,
+                                 outgoing_ ? Tls::Side::connects : Tls::Side::accepts);
+  }
+  switch (tls_->meet(socket_.get())) {
+    case Tls::State::working:
+      return State::working;
+    case Tls::State::done:
+      return State::done;
+    case Tls::State::failed:
+      break;
+  }
+  return fail("the connection cannot be encrypted: does somebody change what crosses it?");
+}
+
+std::unique_ptr<Stream> Handshake::take() {
+  if (tls_) return std::make_unique<TlsStream>(std::move(socket_), std::move(tls_));
+  return std::make_unique<SocketStream>(std::move(socket_));
 }
 
 }  // namespace syrtos::world::tcp

@@ -9,6 +9,7 @@
 #include "syrtos/base/secret.h"
 #include "syrtos/world/socket.h"
 #include "syrtos/world/tcp/options.h"
+#include "syrtos/world/tcp/stream.h"
 
 namespace syrtos::world::tcp {
 
@@ -18,6 +19,7 @@ namespace syrtos::world::tcp {
 ///   acceptor -> connector   another nonce; proof that it knows the token
 ///   connector -> acceptor   proof that it knows the token
 ///   acceptor -> connector   welcome
+///   both                    TLS, where the two are on different hosts
 ///
 /// Proofs cover both nonces, both ranks and the sizes, so none can be used a second time or
 /// elsewhere. Nobody gets more than a hundred bytes in before it has shown its proof.
@@ -41,10 +43,11 @@ class Handshake {
   int index() const { return index_; }
   /// Why it failed.
   const std::string& why() const { return why_; }
-  Descriptor take() { return std::move(socket_); }
+  /// Once it is done.
+  std::unique_ptr<Stream> take();
 
  private:
-  enum class Step { connect, hello, challenge, proof, welcome };
+  enum class Step { connect, hello, challenge, proof, welcome, secure };
   struct Hello;
 
   Handshake(const TcpOptions& options, Descriptor socket, double until)
@@ -60,6 +63,7 @@ class Handshake {
   State take_challenge();
   State take_proof();
   State take_welcome();
+  State secure();
 
   const TcpOptions* options_;
   Descriptor socket_;
@@ -69,6 +73,7 @@ class Handshake {
   int index_ = -1;
   Step step_ = Step::hello;
   std::string why_;
+  std::unique_ptr<Tls> tls_;
   std::array<uint8_t, 64> hello_{};
   SecretBytes nonce_{};  // the acceptor's
   std::array<uint8_t, 64> buffer_{};

@@ -25,6 +25,7 @@ struct TcpOptions {
   double heartbeat = 1;            ///< seconds
   double lost_after = 4;           ///< seconds of silence
   bool shared_memory = true;       ///< between ranks of one host
+  bool encrypted = true;           ///< between ranks of different hosts
 };
 
 }  // namespace syrtos::world

@@ -16,15 +16,15 @@ constexpr size_t kTurn = 1024 * 1024;
 
 }  // namespace
 
-Peer::Peer(TcpWorld& world, Rank rank, std::vector<Descriptor> sockets,
+Peer::Peer(TcpWorld& world, Rank rank, std::vector<std::unique_ptr<Stream>> streams,
            std::unique_ptr<SharedMemory> shared)
     : world_(world),
       rank_(rank),
       inbox_(world, rank),
       shared_(std::move(shared)),
       heard_at_(world.now()) {
-  for (Descriptor& socket : sockets) {
-    connections_.emplace_back(*this, std::make_unique<SocketStream>(std::move(socket)));
+  for (std::unique_ptr<Stream>& stream : streams) {
+    connections_.emplace_back(*this, std::move(stream));
     connections_.back().set_carries_data(shared_ == nullptr);
   }
   if (!shared_) return;

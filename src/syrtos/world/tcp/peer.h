@@ -27,8 +27,8 @@ struct Outgoing {
 /// frame, and what came from it.
 class Peer {
  public:
-  /// Without common memory, everything goes over the sockets.
-  Peer(TcpWorld& world, Rank rank, std::vector<Descriptor> sockets,
+  /// Without common memory, everything goes over the streams.
+  Peer(TcpWorld& world, Rank rank, std::vector<std::unique_ptr<Stream>> streams,
        std::unique_ptr<SharedMemory> shared);
 
   void send(Message& message);

@@ -31,7 +31,7 @@ Rendezvous::Rendezvous(const TcpOptions& options, const Listener& listener)
   }
 }
 
-std::vector<std::vector<Descriptor>> Rendezvous::meet() {
+std::vector<std::vector<std::unique_ptr<Stream>>> Rendezvous::meet() {
   while (!complete()) {
     if (now() > options_.connect_timeout) fail();
     connect_some();
@@ -39,17 +39,17 @@ std::vector<std::vector<Descriptor>> Rendezvous::meet() {
     accept_some();
     step_all();
   }
-  std::vector<std::vector<Descriptor>> sockets(slots_.size());
+  std::vector<std::vector<std::unique_ptr<Stream>>> streams(slots_.size());
   for (size_t peer = 0; peer < slots_.size(); ++peer) {
-    for (Slot& slot : slots_[peer]) sockets[peer].push_back(std::move(slot.socket));
+    for (Slot& slot : slots_[peer]) streams[peer].push_back(std::move(slot.stream));
   }
-  return sockets;
+  return streams;
 }
 
 bool Rendezvous::complete() const {
   return std::all_of(slots_.begin(), slots_.end(), [](const auto& of_peer) {
     return std::all_of(of_peer.begin(), of_peer.end(),
-                       [](const Slot& slot) { return slot.socket.valid(); });
+                       [](const Slot& slot) { return slot.stream != nullptr; });
   });
 }
 
@@ -57,7 +57,7 @@ void Rendezvous::connect_some() {
   for (size_t peer = 0; peer < endpoints_.size(); ++peer) {
     for (size_t index = 0; index < slots_[peer].size(); ++index) {
       Slot& slot = slots_[peer][index];
-      if (slot.socket.valid() || slot.trying || now() < slot.try_at) continue;
+      if (slot.stream || slot.trying || now() < slot.try_at) continue;
       Descriptor socket = begin_connect(endpoints_[peer]);
       if (!socket.valid()) {
         seen_[peer] = error_text(errno);
@@ -101,7 +101,7 @@ void Rendezvous::step_all() {
       if (it->outgoing()) slot.trying = false;
       if (state == Handshake::State::done) {
         // One that comes again has given up its first connection.
-        slot.socket = it->take();
+        slot.stream = it->take();
       } else if (it->outgoing()) {
         seen_[peer] = late ? "it does not answer" : it->why();
         log_trace("rank {} cannot be reached: {}; trying again", peer, seen_[peer]);
@@ -125,7 +125,7 @@ void Rendezvous::fail() const {
   Rank first = -1;
   for (size_t peer = 0; peer < slots_.size(); ++peer) {
     const bool there = std::all_of(slots_[peer].begin(), slots_[peer].end(),
-                                   [](const Slot& slot) { return slot.socket.valid(); });
+                                   [](const Slot& slot) { return slot.stream != nullptr; });
     if (there) continue;
     if (first < 0) first = static_cast<Rank>(peer);
     const TcpMember& member = options_.members[peer];

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <list>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,11 +19,11 @@ class Rendezvous {
 
   /// Blocks until all are there; the connections by peer and index. Throws RunError that names
   /// the ranks that did not come within the timeout, and what was seen of each.
-  std::vector<std::vector<Descriptor>> meet();
+  std::vector<std::vector<std::unique_ptr<Stream>>> meet();
 
  private:
   struct Slot {
-    Descriptor socket;
+    std::unique_ptr<Stream> stream;
     double try_at = 0;  // to connect (again)
     bool trying = false;
   };

@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "syrtos/base/descriptor.h"
+#include "syrtos/world/tls.h"
 
 namespace syrtos::world::tcp {
 
@@ -28,6 +30,8 @@ class Stream {
   /// As many bytes as are there; 0 when the other side has closed it, -1 as above.
   virtual ssize_t read(const iovec* parts, size_t count) = 0;
   virtual void close() = 0;
+  /// Hands on what write() took and kept back; false with errno set as above when some is left.
+  virtual bool flush() { return true; }
 
   /// What the kernel is asked about; -1: it knows nothing, poll() does.
   virtual int descriptor() const { return -1; }
@@ -56,6 +60,29 @@ class SocketStream final : public Stream {
  private:
   Descriptor socket_;
   int wakes_at_ = 1;  // bytes
+};
+
+/// A socket whose bytes nobody else can read or change.
+class TlsStream final : public Stream {
+ public:
+  /// Both have met.
+  TlsStream(Descriptor socket, std::unique_ptr<Tls> tls);
+
+  ssize_t write(const iovec* parts, size_t count) override;
+  ssize_t read(const iovec* parts, size_t count) override;
+  void close() override { socket_.close(); }
+  bool flush() override;
+  int descriptor() const override { return socket_.descriptor(); }
+  void poll(bool& readable, bool& writable) const override;
+  void wake_at(size_t bytes) override;
+  size_t unacknowledged() const override { return tls_->unsent() + socket_.unacknowledged(); }
+  StreamUse use() const override { return socket_.use(); }
+
+ private:
+  SocketStream socket_;
+  std::unique_ptr<Tls> tls_;
+  std::unique_ptr<std::byte[]> stage_;
+  bool looked_ = false;  // at what had come before
 };
 
 }  // namespace syrtos::world::tcp

@@ -51,23 +51,27 @@ TcpWorld::TcpWorld(TcpOptions options, Listener listener)
   SYRTOS_CHECK(epoll_.valid() && wake_.valid(), "errno {}", errno);
   // Nobody else is expected afterwards: the listener ends here.
   const Listener ours = std::move(listener);
-  auto sockets = tcp::Rendezvous(options_, ours).meet();
+  auto streams = tcp::Rendezvous(options_, ours).meet();
   watch(epoll_.get(), wake_.get(), EPOLLIN, nullptr);
   for (Rank rank = 0; rank < size(); ++rank) {
     peers_.push_back(nullptr);
     if (rank == this->rank()) continue;
-    auto& of_peer = sockets[static_cast<size_t>(rank)];
-    for (const Descriptor& socket : of_peer)
-      prepare_for_messages(socket.get(), options_.lost_after);
+    auto& of_peer = streams[static_cast<size_t>(rank)];
+    for (const auto& stream : of_peer) {
+      prepare_for_messages(stream->descriptor(), options_.lost_after);
+    }
     // Every rank goes in the order of ranks, so that no two wait for each other.
     std::unique_ptr<tcp::SharedMemory> shared;
     if (options_.shared_memory && host(rank) == host(this->rank())) {
-      shared = tcp::SharedMemory::agree(of_peer.front().get(), rank < this->rank(),
+      shared = tcp::SharedMemory::agree(of_peer.front()->descriptor(), rank < this->rank(),
                                         options_.connect_timeout);
     }
     const TcpMember& member = options_.members[static_cast<size_t>(rank)];
     log_info("connected to rank {} on {} ({} port {}), {}", rank, member.host, member.address,
-             member.port, shared ? "through shared memory" : "by TCP");
+             member.port,
+             shared                                                           ? "through shared memory"
+             : options_.encrypted && host(rank) != host(this->rank()) ? "by TCP, encrypted"
+                                                                               : "by TCP");
     if (shared) ++sharing_;
     peers_.back() = std::make_unique<tcp::Peer>(*this, rank, std::move(of_peer), std::move(shared));
     for (tcp::Connection& connection : peers_.back()->connections()) {

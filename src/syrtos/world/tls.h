@@ -1,0 +1,65 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+struct ssl_st;
+
+namespace syrtos::world {
+
+/// One end of a connection that nobody else can read, change or take part in: TLS 1.3, for which
+/// both ends must know the job's token. Keys are of this connection alone: who learns the token
+/// afterwards learns nothing of what has crossed. There are no certificates that somebody would have
+/// to make, hand out and renew.
+///
+/// The socket stays with its owner and does not block.
+class Tls {
+ public:
+  enum class Side { connects, accepts };
+  enum class State { working, done, failed };
+
+  Tls(std::string_view token, Side side);
+  ~Tls();
+  Tls(const Tls&) = delete;
+  Tls& operator=(const Tls&) = delete;
+
+  /// Does what can be done now until both ends have shown that they know the token.
+  State meet(int socket);
+
+  /// Takes some bytes, of which unsent() may keep the last ones back; -1 with errno as for send().
+  ssize_t write(int socket, const void* data, size_t bytes);
+  /// Hands what was taken on to the socket; false with errno: some is left.
+  bool flush(int socket);
+  size_t unsent() const { return out_.size() - sent_; }
+
+  /// As recv(); EBADMSG: what came was made, or changed, by somebody else.
+  ssize_t read(int socket, void* data, size_t bytes);
+  /// Bytes that have come, and were not read.
+  size_t unread() const;
+
+ private:
+  struct Callbacks;
+  struct Free {
+    void operator()(ssl_st* session) const;
+  };
+
+  /// False with errno when nothing is there now, or ever.
+  bool receive(int socket);
+  void renew_keys(size_t bytes);
+
+  std::vector<unsigned char> key_;
+  std::unique_ptr<ssl_st, Free> session_;
+  std::unique_ptr<unsigned char[]> in_;  // as it came
+  size_t begin_ = 0;                     // of what was not taken from it
+  size_t end_ = 0;
+  std::vector<unsigned char> out_;
+  size_t sent_ = 0;     // of it
+  size_t written_ = 0;  // with these keys
+  bool closed_ = false;
+};
+
+}  // namespace syrtos::world
