@@ -9,7 +9,8 @@ namespace {
 
 TEST(Secret, IsSealedAsTheStandardSays) {
   // RFC 4231, test case 2.
-  EXPECT_EQ(seal_text("Jefe", "what do ya want for nothing?"),
+  constexpr std::string_view kText = "what do ya want for nothing?";
+  EXPECT_EQ(to_hexadecimal(seal("Jefe", {reinterpret_cast<const uint8_t*>(kText.data()), kText.size()})),
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
 }
 

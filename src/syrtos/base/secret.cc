@@ -48,10 +48,6 @@ SecretBytes seal(std::string_view token, std::span<const uint8_t> message) {
   return result;
 }
 
-std::string seal_text(std::string_view token, std::string_view text) {
-  return to_hexadecimal(seal(token, bytes_of(text)));
-}
-
 bool same_secret(std::span<const uint8_t> a, std::span<const uint8_t> b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }

@@ -22,8 +22,6 @@ std::string to_hexadecimal(std::span<const uint8_t> bytes);
 
 /// HMAC-SHA256: shows that its maker knows the token, without showing the token.
 SecretBytes seal(std::string_view token, std::span<const uint8_t> message);
-/// The same of a text, in hexadecimal.
-std::string seal_text(std::string_view token, std::string_view text);
 
 /// Takes the same time wherever they differ. Those of other sizes differ at once.
 bool same_secret(std::span<const uint8_t> a, std::span<const uint8_t> b);

@@ -1,33 +1,29 @@
 #pragma once
 
-#include <cstdint>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "syrtos/base/descriptor.h"
+#include "syrtos/world/tls.h"
 
 namespace syrtos::launch {
 
-/// Messages between the scheduler and a rank over a socket that does not block. Who does not know
-/// the job's token can neither make one nor repeat an old one:
-///
-///   each side    sends a random challenge:  "syrtos 1 CHALLENGE\n"
-///   then         messages as lines:         "SEAL JSON\n"
-///
-/// SEAL is the HMAC-SHA256, keyed with the token, of both challenges, who speaks, the number of the
-/// message and its text. Nothing is hidden: that is what TLS is for.
+/// Messages between the scheduler and a rank over a socket that does not block: lines of JSON, inside
+/// TLS. Who does not know the job's token can neither read one, nor make one, nor repeat an old one.
 class Channel {
  public:
-  enum class Side : char { scheduler = 's', member = 'm' };
+  enum class Side { scheduler, member };
 
-  Channel(Descriptor socket, std::string token, Side side);
+  Channel(Descriptor socket, std::string_view token, Side side);
 
   int descriptor() const { return socket_.get(); }
-  /// Whether the peer has shown that it knows the token.
-  bool proven() const { return received_ > 0; }
+  /// Whether the peer has shown that it knows the token, and said something.
+  bool proven() const { return proven_; }
   /// Bytes wait until the socket can be written.
-  bool has_unsent() const { return !unsent_.empty(); }
+  bool has_unsent() const { return tls_->unsent() > 0; }
 
   /// Queues a message and writes what can be written.
   void send(const nlohmann::json& message);
@@ -37,20 +33,16 @@ class Channel {
   bool receive(std::vector<nlohmann::json>& messages);
 
  private:
-  std::string seal_of(Side side, uint64_t number, std::string_view text) const;
-  void queue(const std::string& text);
-  bool take_line(std::string_view line, std::vector<nlohmann::json>& messages);
+  /// False: the peer is a stranger.
+  bool meet();
+  bool take(std::string_view text, std::vector<nlohmann::json>& messages);
 
   Descriptor socket_;
-  std::string token_;
-  Side side_;
-  std::string own_challenge_;
-  std::string challenge_;             // of the peer
-  std::vector<std::string> waiting_;  // for the challenge
-  std::string unsent_;
+  std::unique_ptr<world::Tls> tls_;
+  bool met_ = false;
+  bool proven_ = false;
+  std::string queued_;
   std::string line_;  // that is not complete yet
-  uint64_t sent_ = 0;
-  uint64_t received_ = 0;
 };
 
 }  // namespace syrtos::launch

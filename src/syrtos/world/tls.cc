@@ -20,7 +20,6 @@ constexpr std::string_view kPurpose = "syrtos tls 1";
 constexpr const char* kCipher = "TLS_AES_128_GCM_SHA256";
 constexpr unsigned char kCipherNumber[] = {0x13, 0x01};
 constexpr std::string_view kIdentity = "syrtos";
-constexpr size_t kBlock = 64 * 1024;  // asked of the kernel at once
 // RFC 8446 advises against more than 2^24.5 records with the same keys.
 constexpr size_t kMostWithOneKey = size_t{1} << 36;  // bytes
 
@@ -97,7 +96,8 @@ struct Tls::Callbacks {
                  SSL_CTX_set_ciphersuites(context, kCipher) == 1);
     SSL_CTX_set_num_tickets(context, 0);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    // Ranks that have nothing to say need no memory.
+    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_psk_use_session_callback(context, use_key);
     SSL_CTX_set_psk_find_session_callback(context, find_key);
     return context;
@@ -110,9 +110,10 @@ struct Tls::Callbacks {
 
 void Tls::Free::operator()(ssl_st* session) const { SSL_free(session); }
 
-Tls::Tls(std::string_view token, Side side)
-    : session_(SSL_new(Callbacks::context())),
-      in_(std::make_unique_for_overwrite<unsigned char[]>(kBlock)) {
+Tls::Tls(std::string_view token, Side side, size_t block)
+    : block_(block),
+      session_(SSL_new(Callbacks::context())),
+      in_(std::make_unique_for_overwrite<unsigned char[]>(block)) {
   SYRTOS_CHECK(session_ != nullptr);
   const SecretBytes key =
       seal(token, {reinterpret_cast<const uint8_t*>(kPurpose.data()), kPurpose.size()});
@@ -154,7 +155,7 @@ bool Tls::receive(int socket) {
   begin_ = 0;
   ssize_t got = -1;
   do {
-    got = recv(socket, in_.get() + end_, kBlock - end_, MSG_DONTWAIT);
+    got = recv(socket, in_.get() + end_, block_ - end_, MSG_DONTWAIT);
   } while (got < 0 && errno == EINTR);
   if (got > 0) end_ += static_cast<size_t>(got);
   closed_ = got == 0;

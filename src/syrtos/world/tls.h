@@ -22,7 +22,8 @@ class Tls {
   enum class Side { connects, accepts };
   enum class State { working, done, failed };
 
-  Tls(std::string_view token, Side side);
+  /// Asks the kernel for so many bytes at once.
+  Tls(std::string_view token, Side side, size_t block = 64 * 1024);
   ~Tls();
   Tls(const Tls&) = delete;
   Tls& operator=(const Tls&) = delete;
@@ -51,6 +52,7 @@ class Tls {
   bool receive(int socket);
   void renew_keys(size_t bytes);
 
+  const size_t block_;
   std::vector<unsigned char> key_;
   std::unique_ptr<ssl_st, Free> session_;
   std::unique_ptr<unsigned char[]> in_;  // as it came
