@@ -44,7 +44,8 @@ SETTINGS = {
     "c": Setting("2 processes on one host", 1, 2),
 }
 # Column, the processes that serve it, the algorithm asked for.
-SIDES = (("Syrtos auto", "tcp", "auto"), ("Syrtos ring", "tcp", "ring"), ("Gloo", "gloo", ""),
+SIDES = (("Syrtos auto", "tcp", "auto"), ("Syrtos ring", "tcp", "ring"),
+         ("Syrtos, TLS", "tls", "auto"), ("Gloo", "gloo", ""),
          ("Open MPI", "open-mpi", ""), ("Syrtos over MPI", "mpi", "auto"), ("raw TCP", "raw", ""))
 OURS, PEERS = "Syrtos auto", ("Gloo", "Open MPI")
 
@@ -126,7 +127,7 @@ def mpirun(setting, directory):
 def measure_setting(name, args):
     setting = SETTINGS[name]
     wanted = [s for s in SIDES if (s[1] != "mpi" or args.with_mpi_world) and
-              (s[1] != "raw" or name == "b")]
+              (s[1] != "raw" or name == "b") and (s[1] != "tls" or setting.hosts > 1)]
     most_calls = int(100 / math.log2(setting.ranks))  # sums of sums must stay exact
     results = {}  # (column, bytes) -> answers
     with tempfile.TemporaryDirectory(prefix="exchange-") as directory:

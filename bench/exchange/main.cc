@@ -17,8 +17,8 @@ int main(int count, char** words) {
     bench::Control control(words[2]);
     control.say({{"side", side}});
     bench::Place place;
-    if (count >= 6) place = {std::atoi(words[3]), words[4], words[5]};
-    if (side == "tcp") bench::serve_tcp(control, place);
+    if (count >= 6) place = {std::atoi(words[3]), words[4], words[5], side == "tls"};
+    if (side == "tcp" || side == "tls") bench::serve_tcp(control, place);
     if (side == "mpi") bench::serve_mpi_world(control);
     if (side == "open-mpi") bench::serve_open_mpi(control);
     if (side == "raw") bench::serve_raw(control, place);

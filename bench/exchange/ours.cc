@@ -67,6 +67,7 @@ void serve_tcp(Control& control, const Place& place) {
     options.members.push_back({member["host"], member["address"], member["port"]});
   }
   options.token = "exchange";
+  options.encrypted = place.encrypted;
   world::TcpWorld world(options, std::move(listener));
   world.run(serve(world, control));
 }

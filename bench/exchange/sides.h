@@ -11,6 +11,7 @@ struct Place {
   int rank = 0;
   std::string host;
   std::string address;
+  bool encrypted = false;
 };
 
 // Each serves the driver's requests until it ends.

@@ -72,6 +72,7 @@ const std::map<std::string, std::string>& other_values() {
       {"distribute.bucket_mb", "1.5"},
       {"distribute.min_workers", "2"},
       {"distribute.patience", "20"},
+      {"distribute.encryption", "none"},
       {"distribute.batch_norm", "synchronised"},
       {"distribute.replay", "/nowhere/times.json"},
       {"measure.sample_seconds", "0.25"},

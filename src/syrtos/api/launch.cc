@@ -96,6 +96,7 @@ Launched launch_training(const TrainRequest& asked, const RankPrograms& programs
   options.command.insert(options.command.end(), {"--run", launched.run.string()});
   options.task = to_task(task);
   options.patience = job.network_patience;
+  options.encrypted = job.encrypted;
   options.tolerate_lost_workers = job.strategy.tolerates_losses();
   if (job.may_lose_workers()) options.min_workers = job.min_workers;
   options.replace_lost = programs.replace_lost;

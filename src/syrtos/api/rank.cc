@@ -95,6 +95,7 @@ world::TcpOptions JoinedRank::tcp_options(const launch::Assignment& assignment) 
   options.rank = assignment.rank;
   options.token = assignment.token;
   options.lost_after = invitation_.lost_after();
+  options.encrypted = invitation_.encrypted;
   // Each meets each, and many may share a few cores.
   options.connect_timeout += 0.5 * static_cast<double>(assignment.members.size());
   for (const launch::Member& member : assignment.members) {

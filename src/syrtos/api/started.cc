@@ -67,8 +67,10 @@ void train_as_started_rank(TrainRequest request, const launch::StartedRank& star
     lead = std::make_unique<launch::Lead>(started, started.ranks - workers, patience);
   }
   const std::string leader = address_of_leader(started, surroundings.should_stop);
-  JoinedRank self(invitation_of(started, leader, workers, surroundings.cpu.cores, patience),
-                  started.token, end_process, surroundings.should_stop);
+  launch::Invitation invitation =
+      invitation_of(started, leader, workers, surroundings.cpu.cores, patience);
+  invitation.encrypted = request.job.encryption != "none";
+  JoinedRank self(std::move(invitation), started.token, end_process, surroundings.should_stop);
   if (request.job.threads == 0) request.job.threads = self.invitation().cores;
   std::unique_ptr<RankWork> work;
   try {

@@ -346,6 +346,13 @@ constexpr JobField kFields[] = {
          "who is silent for more than twice that time is lost",
      .member = &JobRequest::network_patience,
      .may_change = true},
+    {.key = "distribute.encryption",
+     .option = "--encryption",
+     .type = "one of tls, none",
+     .help = "of what crosses between hosts: TLS 1.3 with keys of this run, or none, for a network "
+             "in which nobody else is",
+     .member = &JobRequest::encryption,
+     .may_change = true},
     {.key = "distribute.batch_norm",
      .option = "--batch-norm",
      .type = "one of local, synchronised",

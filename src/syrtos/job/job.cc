@@ -152,6 +152,7 @@ JobRequest to_request(const Job& job) {
   apply(job.strategy, job.workers, request);
   request.min_workers = job.min_workers;
   request.network_patience = job.network_patience;
+  request.encryption = job.encrypted ? "tls" : "none";
   request.batch_norm = to_string(job.batch_norm);
   if (!job.replay.empty()) request.replay = std::filesystem::absolute(job.replay).string();
   request.trace = to_string(job.trace);

@@ -98,6 +98,7 @@ struct Job {
   std::string parts_text = {};
   std::vector<int> ahead = {1};
   int network_patience = 10;  ///< Seconds that the network may be cut without any loss.
+  bool encrypted = true;      ///< What crosses between hosts.
   BatchNorm batch_norm = BatchNorm::local;
   std::filesystem::path replay = {};  ///< Computing times that are slept; empty: it is computed.
 

@@ -154,6 +154,11 @@ class Notes {
       add("parts of --split {} need each other in turn, so --pipeline is {}", request_.split,
           to_string(job_.strategy.pipeline));
     }
+    unused("distribute.encryption", several, "with one worker");
+    if (several && !job_.encrypted) {
+      add("--encryption none: whoever is in the network between the hosts can read and change "
+          "weights and gradients");
+    }
     unused("distribute.permits", servers, "without servers (--exchange ps, ...)");
   }
 

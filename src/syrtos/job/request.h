@@ -84,6 +84,7 @@ struct JobRequest {
   double sample_seconds = 1;      ///< between two looks at the hosts; 0: none
   int64_t min_workers = 1;        ///< that must be left when others are lost
   int64_t network_patience = 10;  ///< seconds that the network may be cut without any loss
+  std::string encryption = "tls";    ///< of what crosses between hosts
   std::string batch_norm = "local";  ///< statistics of each worker's samples, or synchronised
   std::string replay = {};           ///< file of computing times that are slept instead of computed
 

@@ -71,6 +71,8 @@ strategy::Options strategy_options(const JobRequest& request) {
   require(request.min_workers >= 1, "--min-workers", "at least 1", request.min_workers);
   require(request.network_patience >= 1 && request.network_patience <= 3600, "--patience",
           "1 to 3600 seconds", request.network_patience);
+  require(request.encryption == "tls" || request.encryption == "none", "--encryption",
+          "tls or none", request.encryption);
   require(request.permits >= 0 && request.permits <= 4096, "--permits", "0 (any) to 4096",
           request.permits);
   require(request.bucket_mb >= 0 && request.bucket_mb <= 4096, "--bucket-mb", "0 (chosen) to 4096",
@@ -177,6 +179,7 @@ Job resolve(const JobRequest& request, const CpuInfo& cpu, const std::filesystem
   job.trace = parse_trace(request.trace);
   job.min_workers = static_cast<int>(request.min_workers);
   job.network_patience = static_cast<int>(request.network_patience);
+  job.encrypted = request.encryption == "tls";
   job.sample_seconds = request.sample_seconds;
   job.precision = choose_precision(request.precision, cpu);
   job.threads = threads_of(request, job.strategy, cpu);

@@ -50,9 +50,9 @@ class Words {
 std::string to_word(const Invitation& i) {
   return fmt::format(
       "rank={},role={},cores={},processes={},host={},address={},scheduler={},port={},out={},err={},"
-      "patience={}",
+      "patience={},encrypted={}",
       i.rank, to_string(i.role), i.cores, i.processes, i.host, i.address, i.scheduler_address,
-      i.scheduler_port, i.output_columns, i.error_columns, i.patience);
+      i.scheduler_port, i.output_columns, i.error_columns, i.patience, i.encrypted ? 1 : 0);
 }
 
 Invitation parse_invitation(const std::string& word) {
@@ -68,7 +68,8 @@ Invitation parse_invitation(const std::string& word) {
           .scheduler_port = static_cast<uint16_t>(words.number("port", 1, 65535)),
           .output_columns = words.number("out", 0, kMost),
           .error_columns = words.number("err", 0, kMost),
-          .patience = words.number("patience", 1, kMost)};
+          .patience = words.number("patience", 1, kMost),
+          .encrypted = words.number("encrypted", 0, 1) == 1};
 }
 
 }  // namespace syrtos::launch

@@ -29,6 +29,7 @@ struct Invitation {
   int output_columns = 0;
   int error_columns = 0;
   int patience = kDefaultPatience;  ///< as LaunchOptions
+  bool encrypted = true;            ///< as LaunchOptions
   /// Seconds of silence after which a rank, or the launcher, counts as lost.
   double lost_after() const { return silence_of(patience); }
 };

@@ -29,6 +29,8 @@ struct LaunchOptions {
   /// Seconds that the network may be cut, or a process be stopped: ranks wait so long for each
   /// other and for the launcher.
   int patience = kDefaultPatience;
+  /// What ranks of different hosts send each other.
+  bool encrypted = true;
   /// A worker other than rank 0 may be lost once all have joined; the others go on.
   bool tolerate_lost_workers = false;
   /// Ranks that are left go on as another team when one is lost, if so many workers are left at

@@ -87,7 +87,8 @@ Process Supervisor::start(const Placement& placement) {
                               .scheduler_port = scheduler_->port(),
                               .output_columns = options_.columns[0],
                               .error_columns = options_.columns[1],
-                              .patience = options_.patience};
+                              .patience = options_.patience,
+                              .encrypted = options_.encrypted};
   std::vector<std::string> command = options_.command;
   command.insert(command.end(), {kJoinOption, to_word(invitation)});
   if (options_.remote) command = remote_command(*options_.remote, options_.hosts[host], command);
