@@ -6,6 +6,7 @@
 
 #include "syrtos/api/rank.h"
 #include "syrtos/api/task.h"
+#include "syrtos/base/log.h"
 #include "syrtos/cli/interrupt.h"
 #include "syrtos/cli/progress.h"
 #include "syrtos/cli/train_options.h"
@@ -23,7 +24,7 @@ struct Options {
 
 int run_rank(const Options& options, const Context& context) {
   outlive_readers();
-  api::JoinedRank self(options.join, end_process);
+  api::JoinedRank self(options.join, [] { _exit(launch::kCutOff); });
   const launch::Invitation& invitation = self.invitation();
   int code = kExitDone;
   api::RankHooks hooks;
@@ -38,7 +39,12 @@ int run_rank(const Options& options, const Context& context) {
                   resume_command(trained.run, options.placing), options.json);
     std::fflush(stdout);
   };
-  return api::train_as_rank(self, surroundings(context), hooks) ? code : kExitFailed;
+  try {
+    return api::train_as_rank(self, surroundings(context), hooks) ? code : kExitFailed;
+  } catch (const launch::LauncherGone& error) {
+    log_info("{}", error.what());
+    return launch::kCutOff;
+  }
 }
 
 }  // namespace

@@ -95,6 +95,7 @@ const Assignment& Membership::next_team(const Waiting& waiting) {
   eventfd_write(wake_.get(), 1);
   // The scheduler, whose life the thread watches, answers in any case.
   changed_.wait(lock, [this] { return next_ || !over_.empty(); });
+  if (!next_ && over_ == kLauncherGone) throw LauncherGone(over_);
   if (!next_) fail_run("{}", over_);
   assignment_ = std::move(*next_);
   next_.reset();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "syrtos/base/clock.h"
+#include "syrtos/base/error.h"
 #include "syrtos/launch/channel.h"
 #include "syrtos/launch/invitation.h"
 
@@ -34,6 +35,14 @@ struct Assignment {
   std::string token;
   std::vector<Member> lost = {};  ///< of the team before: seat and host
 };
+
+/// Nothing was heard of the launcher for too long: it is gone, or this rank is cut off.
+class LauncherGone : public RunError {
+ public:
+  using RunError::RunError;
+};
+/// The exit code of a rank's process after that. A launcher that still lives counts it as lost.
+constexpr int kCutOff = 75;
 
 /// What a rank says that has left its team and can be in the next one.
 struct Waiting {

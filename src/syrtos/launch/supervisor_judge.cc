@@ -73,6 +73,12 @@ std::optional<Supervisor::Failure> Supervisor::trouble_of(Rank rank) {
                    .ending = ending,
                    .loss = true};
   }
+  if (ending.code == kCutOff) {
+    return Failure{.rank = rank,
+                   .text = describe(rank, "was cut off: it no longer heard of the launcher"),
+                   .ending = ending,
+                   .loss = true};
+  }
   const char* when = !scheduler_->all_joined()                 ? " before all ranks had joined"
                      : scheduler_->team() == 1 && !has_begun() ? " before the training had begun"
                                                                : "";
