@@ -20,12 +20,16 @@ TEST(Scribe, DoesAllInOrderBeforeItEnds) {
   EXPECT_TRUE(std::is_sorted(done.begin(), done.end()));
 }
 
-TEST(Scribe, NeverMakesItsCallerWaitAndHoldsOnlySoMuch) {
+class FullScribe : public testing::TestWithParam<Scribe::LeavesOut> {};
+INSTANTIATE_TEST_SUITE_P(LeavesOut, FullScribe,
+                         testing::Values(Scribe::LeavesOut::newest, Scribe::LeavesOut::oldest));
+
+TEST_P(FullScribe, NeverMakesItsCallerWaitAndHoldsOnlySoMuch) {
   std::promise<void> opened;
   std::shared_future<void> open = opened.get_future().share();
   std::promise<void> began;
   std::vector<int> done;
-  Scribe scribe(3);
+  Scribe scribe(3, GetParam());
   scribe.post([&] {
     began.set_value();
     open.wait();  // as a pipe that nobody reads
@@ -36,7 +40,11 @@ TEST(Scribe, NeverMakesItsCallerWaitAndHoldsOnlySoMuch) {
   EXPECT_THAT(taken, ElementsAre(true, true, true, false, false));
   opened.set_value();
   scribe.drain();
-  EXPECT_THAT(done, ElementsAre(0, 1, 2));
+  if (GetParam() == Scribe::LeavesOut::newest) {
+    EXPECT_THAT(done, ElementsAre(0, 1, 2));
+  } else {
+    EXPECT_THAT(done, ElementsAre(2, 3, 4));
+  }
   EXPECT_TRUE(scribe.post([] {}));
 }
 

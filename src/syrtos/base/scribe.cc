@@ -18,13 +18,26 @@ Scribe::~Scribe() {
 }
 
 bool Scribe::post(std::function<void()> work) {
+  bool all = true;
   {
     const std::lock_guard lock(mutex_);
-    if (waiting_.size() >= most_) return false;
+    if (waiting_.size() >= most_) {
+      if (leaves_out_ == LeavesOut::newest || !leave_out_oldest()) return false;
+      all = false;
+    }
     waiting_.push_back({kNoKey, std::move(work)});
     ++asked_;
   }
   changed_.notify_all();
+  return all;
+}
+
+bool Scribe::leave_out_oldest() {
+  const auto oldest = std::find_if(waiting_.begin(), waiting_.end(),
+                                   [](const Work& one) { return one.key == kNoKey; });
+  if (oldest == waiting_.end()) return false;
+  waiting_.erase(oldest);
+  ++done_;
   return true;
 }
 

@@ -14,15 +14,18 @@ namespace syrtos {
 /// thread.
 class Scribe {
  public:
+  /// What is left out when too much waits.
+  enum class LeavesOut { newest, oldest };
+
   /// `most`: pieces of work that may wait at a time.
-  explicit Scribe(size_t most = 1000) : most_(most), thread_([this] { serve(); }) {}
+  explicit Scribe(size_t most = 1000, LeavesOut leaves_out = LeavesOut::newest)
+      : most_(most), leaves_out_(leaves_out), thread_([this] { serve(); }) {}
   /// Waits until all is written, however long that takes.
   ~Scribe();
   Scribe(const Scribe&) = delete;
   Scribe& operator=(const Scribe&) = delete;
 
-  /// Does it after all that was asked for before. False: too much waits already, and this is left
-  /// out.
+  /// Does it after all that was asked for before. False: too much waits, and something is left out.
   bool post(std::function<void()> work);
   /// The same for work of which only the newest counts: what waits under the same key is replaced.
   void post_newest(int key, std::function<void()> work);
@@ -35,9 +38,11 @@ class Scribe {
     int key = kNoKey;
     std::function<void()> work;
   };
+  bool leave_out_oldest();
   void serve();
 
   const size_t most_;
+  const LeavesOut leaves_out_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Work> waiting_;

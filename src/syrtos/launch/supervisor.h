@@ -90,7 +90,8 @@ class Supervisor {
   void note(const std::string& text) { printer_.line(Stream::error, text); }
 
   const LaunchOptions& options_;
-  Scribe output_;  // writes to our own streams
+  // Writes to our own streams; what was said last, such as how it ended, counts most.
+  Scribe output_{1000, Scribe::LeavesOut::oldest};
   Printer printer_;
   const Routes routes_;
   std::unique_ptr<Scheduler> scheduler_;
