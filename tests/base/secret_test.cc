@@ -10,8 +10,9 @@ namespace {
 TEST(Secret, IsSealedAsTheStandardSays) {
   // RFC 4231, test case 2.
   constexpr std::string_view kText = "what do ya want for nothing?";
-  EXPECT_EQ(to_hexadecimal(seal("Jefe", {reinterpret_cast<const uint8_t*>(kText.data()), kText.size()})),
-            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  EXPECT_EQ(
+      to_hexadecimal(seal("Jefe", {reinterpret_cast<const uint8_t*>(kText.data()), kText.size()})),
+      "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
 }
 
 TEST(Secret, TokensAreLongAndNeverTheSame) {

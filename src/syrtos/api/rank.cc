@@ -25,7 +25,8 @@ class TrainingInTeams final : public JoinedRank::TeamWork {
       : work_(work), hooks_(hooks), surroundings_(surroundings) {}
 
   void enter(const launch::Assignment& team) override {
-    const auto workers = std::ranges::count(team.members, launch::Role::worker, &launch::Member::role);
+    const auto workers =
+        std::ranges::count(team.members, launch::Role::worker, &launch::Member::role);
     work_.enter(team.team, team.rank, static_cast<int>(workers), team.lost);
   }
 

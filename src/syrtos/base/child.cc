@@ -79,7 +79,7 @@ pid_t spawn(const std::vector<std::string>& words, const Streams& streams,
 
 // Whether the kernel has begun to take this thread away: see proc(5).
 bool is_exiting(pid_t id) {
-  constexpr int kFlags = 6;               // fields behind the state
+  constexpr int kFlags = 6;                // fields behind the state
   constexpr unsigned long kExiting = 0x4;  // PF_EXITING
   std::ifstream in(fmt::format("/proc/{}/stat", id));
   std::string text;

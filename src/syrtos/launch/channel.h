@@ -11,8 +11,9 @@
 
 namespace syrtos::launch {
 
-/// Messages between the scheduler and a rank over a socket that does not block: lines of JSON, inside
-/// TLS. Who does not know the job's token can neither read one, nor make one, nor repeat an old one.
+/// Messages between the scheduler and a rank over a socket that does not block: lines of JSON,
+/// inside TLS. Who does not know the job's token can neither read one, nor make one, nor repeat an
+/// old one.
 class Channel {
  public:
   enum class Side { scheduler, member };

@@ -182,7 +182,8 @@ void Membership::send_report() {
   {
     const std::lock_guard lock(mutex_);
     for (const Rank lost : std::exchange(missed_, {})) channel_.send({{"misses", lost}});
-    if (const auto waiting = std::exchange(waiting_, std::nullopt)) channel_.send(to_json(*waiting));
+    if (const auto waiting = std::exchange(waiting_, std::nullopt))
+      channel_.send(to_json(*waiting));
     if (std::exchange(news_, false)) {
       message = {{"doing", doing_}};
     } else if (Clock::now() - said_ >= kBeat) {

@@ -46,9 +46,10 @@ constexpr int kCutOff = 75;
 
 /// What a rank says that has left its team and can be in the next one.
 struct Waiting {
-  uint16_t port = 0;            ///< on which it listens
-  std::optional<int64_t> step = {};  ///< that it can go on from; nothing: others must bring it there
-  Rank misses = -1;             ///< the rank of the team that it no longer reached
+  uint16_t port = 0;  ///< on which it listens
+  std::optional<int64_t> step =
+      {};            ///< that it can go on from; nothing: others must bring it there
+  Rank misses = -1;  ///< the rank of the team that it no longer reached
 };
 
 struct JoinOptions {
@@ -142,12 +143,12 @@ class Membership {
   std::atomic<bool> begun_told_ = false;
   std::atomic<Rank> blamed_ = -1;
   std::mutex mutex_;
-  std::string doing_;                    // under the mutex
-  bool news_ = false;                    // under the mutex
-  std::vector<Rank> missed_;             // under the mutex
-  std::optional<Waiting> waiting_;       // under the mutex: to be said
-  std::optional<Assignment> next_;       // under the mutex
-  std::string over_;                     // under the mutex: why nothing more comes
+  std::string doing_;               // under the mutex
+  bool news_ = false;               // under the mutex
+  std::vector<Rank> missed_;        // under the mutex
+  std::optional<Waiting> waiting_;  // under the mutex: to be said
+  std::optional<Assignment> next_;  // under the mutex
+  std::string over_;                // under the mutex: why nothing more comes
   std::condition_variable changed_;
   Clock::time_point said_;               // of the thread: when it sent something last
   std::vector<nlohmann::json> further_;  // of the thread

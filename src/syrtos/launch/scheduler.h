@@ -44,9 +44,10 @@ struct Seat {
   std::string name() const;
 };
 
-/// Tells everyone who is where, once all have joined, and again for each team after the first; then holds a connection to each, through
-/// which it hears that a rank is gone and the ranks hear that all is to end, or that the scheduler
-/// is gone. Strangers are dropped: whoever has not proven within seconds that it knows the token.
+/// Tells everyone who is where, once all have joined, and again for each team after the first; then
+/// holds a connection to each, through which it hears that a rank is gone and the ranks hear that
+/// all is to end, or that the scheduler is gone. Strangers are dropped: whoever has not proven
+/// within seconds that it knows the token.
 ///
 /// It lives in the launcher's process and never blocks. Belongs to one thread.
 class Scheduler {

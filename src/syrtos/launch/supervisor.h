@@ -99,12 +99,12 @@ class Supervisor {
   const int cores_ = static_cast<int>(std::thread::hardware_concurrency());
   const int64_t memory_kills_ = memory_kills();  // when this began
   std::vector<Failure> failures_;
-  std::vector<Failure> losses_;            // since the last team was formed
-  std::vector<Replacing> replacing_;       // by seat
-  std::vector<int> missed_again_;          // by seat: teams in a row that others missed it in
+  std::vector<Failure> losses_;                  // since the last team was formed
+  std::vector<Replacing> replacing_;             // by seat
+  std::vector<int> missed_again_;                // by seat: teams in a row that others missed it in
   std::optional<Clock::time_point> regrouping_;  // since the first rank left its team
-  Rank first_ = 0;                         // the seat of rank 0
-  bool asked_to_regroup_ = false;          // the team
+  Rank first_ = 0;                               // the seat of rank 0
+  bool asked_to_regroup_ = false;                // the team
   Clock::time_point first_failure_;
   std::optional<Clock::time_point> judge_at_;
   std::optional<Clock::time_point> kill_at_;

@@ -107,7 +107,8 @@ class Candidate {
         descriptor_(open(directory.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666)),
         nameless_(descriptor_.valid()) {
     if (!nameless_) {
-      descriptor_ = Descriptor(open(beside_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+      descriptor_ =
+          Descriptor(open(beside_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     }
     const std::string text = record_text(owner);
     if (descriptor_.valid() &&
@@ -172,10 +173,9 @@ std::optional<OwnerRecord> read_owner(const fs::path& directory) {
 }
 
 Owner::Owner(fs::path directory, Claim claim)
-    : directory_(std::move(directory)),
-      token_(claim.token.empty() ? random_token() : claim.token) {
-  const Candidate candidate(
-      directory_, {.name = this_process(), .token = token_, .since = wall_clock()});
+    : directory_(std::move(directory)), token_(claim.token.empty() ? random_token() : claim.token) {
+  const Candidate candidate(directory_,
+                            {.name = this_process(), .token = token_, .since = wall_clock()});
   {
     const Turn turn(directory_);
     claim_free([&](const fs::path& name) { return candidate.take(name); }, claim);
@@ -198,7 +198,8 @@ void Owner::claim_free(const std::function<bool(const fs::path&)>& take, const C
     const Liveness alive = liveness_of(owner->name);
     const bool heir = !claim.heir_of.empty();
     if (heir && !owner->token.starts_with(claim.heir_of)) fail_taken_over(directory_, *owner);
-    if (!heir && !claim.force && alive != Liveness::gone) refuse(directory_, *owner, alive == Liveness::alive);
+    if (!heir && !claim.force && alive != Liveness::gone)
+      refuse(directory_, *owner, alive == Liveness::alive);
     log_info("{} had the run directory {}: taken over", name_of_owner(*owner), directory_.string());
     const fs::path old = part_of(name);
     if (rename(name.c_str(), old.c_str()) != 0) continue;

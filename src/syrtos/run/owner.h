@@ -29,7 +29,8 @@ std::optional<OwnerRecord> read_owner(const std::filesystem::path& directory);
 struct Claim {
   std::string token = {};  ///< Empty: one is made.
   bool force = false;      ///< Also when another process may have it.
-  /// Also when it has a token that begins so: of the same run, before. Nobody else is replaced then.
+  /// Also when it has a token that begins so: of the same run, before. Nobody else is replaced
+  /// then.
   std::string heir_of = {};
 };
 
@@ -40,8 +41,8 @@ struct Claim {
 /// or not at all. Any thread may ask.
 class Owner {
  public:
-  /// Throws RequestError when another process has it, or may have it, and TakenOver when an heir finds
-  /// that; RunError when nothing can be written.
+  /// Throws RequestError when another process has it, or may have it, and TakenOver when an heir
+  /// finds that; RunError when nothing can be written.
   Owner(std::filesystem::path directory, Claim claim);
   ~Owner();
   Owner(const Owner&) = delete;

@@ -73,9 +73,8 @@ Task<> AllReduceTraining::bring(int bucket, StepInfo info) {
     co_await update_parts(part, info);
     co_return;
   }
-  co_await world_.compute(replica_.update_seconds(part.count), [this, bucket, &info] {
-    undo_.update(bucket, info.step, info.hyper);
-  });
+  co_await world_.compute(replica_.update_seconds(part.count),
+                          [this, bucket, &info] { undo_.update(bucket, info.step, info.hyper); });
 }
 
 std::vector<collective::Range> AllReduceTraining::own_parts(const Bucket& bucket) const {

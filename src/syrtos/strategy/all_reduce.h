@@ -76,7 +76,7 @@ class AllReduceTraining final : public Strategy {
   int64_t passed_ = 0;             // over
   world::Condition over_;          // a pass is
   Undo undo_;
-  Arrivals arrivals_;              // goes first: it uses the others
+  Arrivals arrivals_;  // goes first: it uses the others
 };
 
 /// One for each bucket of an arena: its sum over all workers. None for a worker alone.

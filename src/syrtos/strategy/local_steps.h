@@ -42,7 +42,7 @@ class LocalSteps final : public Strategy {
   Replica& replica_;
   const collective::Group group_;
   std::vector<std::unique_ptr<collective::PreparedAllReduce>> sums_;  // of each bucket
-  Undo undo_;          // to the last average
+  Undo undo_;                                                         // to the last average
   Arrivals arrivals_;  // goes before the sums, which it uses
   int64_t since_ = 0;  // steps since the last average
   uint32_t averages_ = 0;

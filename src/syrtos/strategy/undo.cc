@@ -15,8 +15,9 @@ constexpr int64_t kMostSteps = 1000;
 
 void copy_floats(float* to, const float* from, size_t count) {
   constexpr int64_t kGrain = 4096;
-  parallel_for(static_cast<int64_t>(count), kGrain, 16 * kGrain,
-               [=](int64_t begin, int64_t end) { std::copy(from + begin, from + end, to + begin); });
+  parallel_for(static_cast<int64_t>(count), kGrain, 16 * kGrain, [=](int64_t begin, int64_t end) {
+    std::copy(from + begin, from + end, to + begin);
+  });
 }
 
 }  // namespace

@@ -53,18 +53,18 @@ class Undo {
 
   Replica& replica_;
   const bool copies_;
-  std::vector<Floats> live_;                 // weights, and what goes with them
-  std::vector<Arena> kept_;                  // copies of these
-  std::vector<int64_t> versions_;            // steps done, of each bucket
-  std::vector<int64_t> copied_in_;           // the step before whose update each bucket was copied
-  int64_t pass_ = -1;                        // that began last
-  std::atomic<int64_t> copying_ = -1;        // the step in which buckets are copied
-  std::atomic<size_t> buckets_copied_ = 0;   // in it
-  int64_t copied_ = -1;                      // the step that the copies are of
-  std::atomic<int64_t> nanoseconds_ = 0;     // that this took
-  Clock::time_point began_;                  // it
-  Arena states_;                             // before the pass
-  Arena states_copying_, states_copied_;     // before those two steps
+  std::vector<Floats> live_;                // weights, and what goes with them
+  std::vector<Arena> kept_;                 // copies of these
+  std::vector<int64_t> versions_;           // steps done, of each bucket
+  std::vector<int64_t> copied_in_;          // the step before whose update each bucket was copied
+  int64_t pass_ = -1;                       // that began last
+  std::atomic<int64_t> copying_ = -1;       // the step in which buckets are copied
+  std::atomic<size_t> buckets_copied_ = 0;  // in it
+  int64_t copied_ = -1;                     // the step that the copies are of
+  std::atomic<int64_t> nanoseconds_ = 0;    // that this took
+  Clock::time_point began_;                 // it
+  Arena states_;                            // before the pass
+  Arena states_copying_, states_copied_;    // before those two steps
 };
 
 }  // namespace syrtos::strategy

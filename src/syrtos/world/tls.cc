@@ -41,8 +41,8 @@ SSL_SESSION* session_of(SSL* ssl, const std::vector<unsigned char>& key) {
 struct Tls::Callbacks {
   static const Tls& self_of(SSL* ssl) { return *static_cast<const Tls*>(SSL_get_app_data(ssl)); }
 
-  static int use_key(SSL* ssl, const EVP_MD* /*hash*/, const unsigned char** identity, size_t* length,
-                     SSL_SESSION** session) {
+  static int use_key(SSL* ssl, const EVP_MD* /*hash*/, const unsigned char** identity,
+                     size_t* length, SSL_SESSION** session) {
     *session = session_of(ssl, self_of(ssl).key_);
     *identity = reinterpret_cast<const unsigned char*>(kIdentity.data());
     *length = kIdentity.size();

@@ -13,8 +13,8 @@ namespace syrtos::world {
 
 /// One end of a connection that nobody else can read, change or take part in: TLS 1.3, for which
 /// both ends must know the job's token. Keys are of this connection alone: who learns the token
-/// afterwards learns nothing of what has crossed. There are no certificates that somebody would have
-/// to make, hand out and renew.
+/// afterwards learns nothing of what has crossed. There are no certificates that somebody would
+/// have to make, hand out and renew.
 ///
 /// The socket stays with its owner and does not block.
 class Tls {

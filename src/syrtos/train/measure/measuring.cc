@@ -48,8 +48,7 @@ Task<> Measuring::leave(int64_t steps_done) {
   measures_.steps_ended();
   accounting_.close();
   const std::string mine = measures_.own_text(accounting_.log(), 0);
-  co_await team_.world().compute(
-      0, [&] { measures_.write_alone(*directory_, mine, steps_done); });
+  co_await team_.world().compute(0, [&] { measures_.write_alone(*directory_, mine, steps_done); });
   news_.forget();
 }
 

@@ -122,8 +122,7 @@ Handshake::State Handshake::take_hello() {
   if (std::memcmp(hello.magic, Hello().magic, sizeof(hello.magic)) != 0) return fail("a stranger");
   if (hello.to != mine || hello.size != size || hello.rank <= mine || hello.rank >= size ||
       hello.connections != static_cast<uint32_t>(options_->connections) ||
-      hello.index >= hello.connections ||
-      hello.ways != ways_of(*options_)) {
+      hello.index >= hello.connections || hello.ways != ways_of(*options_)) {
     return fail("a rank of another run");
   }
   peer_ = static_cast<Rank>(hello.rank);

@@ -70,7 +70,8 @@ void TcpWorld::say_good_bye(bool failed) {
   }
   // After a failure nobody needs more of us than that it has happened.
   constexpr double kFarewell = 1;
-  const double until = now() + (failed ? std::min(kFarewell, options_.lost_after) : options_.lost_after);
+  const double until =
+      now() + (failed ? std::min(kFarewell, options_.lost_after) : options_.lost_after);
   const auto settled = [](const auto& peer) { return !peer || peer->settled(); };
   while (now() < until && !std::all_of(peers_.begin(), peers_.end(), settled)) step(0.001);
   for (const auto& peer : peers_) {

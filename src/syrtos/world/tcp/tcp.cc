@@ -69,9 +69,9 @@ TcpWorld::TcpWorld(TcpOptions options, Listener listener)
     const TcpMember& member = options_.members[static_cast<size_t>(rank)];
     log_info("connected to rank {} on {} ({} port {}), {}", rank, member.host, member.address,
              member.port,
-             shared                                                           ? "through shared memory"
+             shared                                                   ? "through shared memory"
              : options_.encrypted && host(rank) != host(this->rank()) ? "by TCP, encrypted"
-                                                                               : "by TCP");
+                                                                      : "by TCP");
     if (shared) ++sharing_;
     peers_.back() = std::make_unique<tcp::Peer>(*this, rank, std::move(of_peer), std::move(shared));
     for (tcp::Connection& connection : peers_.back()->connections()) {
