@@ -65,12 +65,15 @@ class Wire : public testing::Test {
   size_t change_ = std::string::npos;  // the byte that somebody changes on the way
 };
 
+SecretBytes key_of(std::string_view token) { return seal(token, {}); }
+const SecretBytes kKey = key_of("token");
+
 using States = std::array<Tls::State, 2>;
 constexpr States kBothDone = {Tls::State::done, Tls::State::done};
 
 TEST_F(Wire, CarriesWhatNobodyElseCanRead) {
-  Tls client("token", Tls::Side::connects);
-  Tls server("token", Tls::Side::accepts);
+  Tls client(kKey, Tls::Side::connects);
+  Tls server(kKey, Tls::Side::accepts);
   ASSERT_EQ(meet(client, server), kBothDone);
   const std::string text(40'000, 'w');
   ASSERT_EQ(client.write(end(kClient), text.data(), text.size()), ssize_t(text.size()));
@@ -90,9 +93,9 @@ TEST_F(Wire, CarriesWhatNobodyElseCanRead) {
   EXPECT_EQ(errno, EAGAIN);
 }
 
-TEST_F(Wire, IsNotForWhoHasAnotherToken) {
-  Tls client("token", Tls::Side::connects);
-  Tls server("Token", Tls::Side::accepts);
+TEST_F(Wire, IsNotForWhoHasAnotherKey) {
+  Tls client(kKey, Tls::Side::connects);
+  Tls server(key_of("Token"), Tls::Side::accepts);
   const States states = meet(client, server);
   EXPECT_EQ(states[kServer], Tls::State::failed);
   EXPECT_NE(states[kClient], Tls::State::done);
@@ -100,8 +103,8 @@ TEST_F(Wire, IsNotForWhoHasAnotherToken) {
 
 TEST_F(Wire, AByteThatWasChangedIsNoticedWhereverItIs) {
   for (const size_t change : {0, 3, 7, 4000, 16'500, 20'000}) {
-    Tls client("token", Tls::Side::connects);
-    Tls server("token", Tls::Side::accepts);
+    Tls client(kKey, Tls::Side::connects);
+    Tls server(kKey, Tls::Side::accepts);
     ASSERT_EQ(meet(client, server), kBothDone);
     const std::string text(20'000, 'w');
     ASSERT_EQ(client.write(end(kClient), text.data(), text.size()), ssize_t(text.size()));
@@ -125,8 +128,8 @@ TEST_F(Wire, AByteThatWasChangedIsNoticedWhereverItIs) {
 }
 
 TEST_F(Wire, KeepsBackWhatTheSocketDoesNotTakeAndTakesNoMoreMeanwhile) {
-  Tls client("token", Tls::Side::connects);
-  Tls server("token", Tls::Side::accepts);
+  Tls client(kKey, Tls::Side::connects);
+  Tls server(kKey, Tls::Side::accepts);
   ASSERT_EQ(meet(client, server), kBothDone);
   const std::string text(100'000, 'x');
   size_t taken = 0;
@@ -154,8 +157,8 @@ TEST_F(Wire, KeepsBackWhatTheSocketDoesNotTakeAndTakesNoMoreMeanwhile) {
 }
 
 TEST_F(Wire, AnEndIsAnEnd) {
-  Tls client("token", Tls::Side::connects);
-  Tls server("token", Tls::Side::accepts);
+  Tls client(kKey, Tls::Side::connects);
+  Tls server(kKey, Tls::Side::accepts);
   ASSERT_EQ(meet(client, server), kBothDone);
   pairs_[kServer].wire.close();
   char byte = 0;

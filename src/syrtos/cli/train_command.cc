@@ -171,6 +171,14 @@ int train_as_started(const api::TrainRequest& request, const launch::StartedRank
   if (!options.hosts.empty() || !options.launcher.empty()) {
     fail_request("{} has started the ranks: leave --hosts and --launcher out", started.by);
   }
+  if (started.rank == 0 && !started.secret) {
+    fmt::print(
+        stderr,
+        "note: these ranks have no secret: whoever can reach port {} of {} and knows the job's "
+        "number or names can join, and read what crosses; give all of them the same "
+        "SYRTOS_TOKEN\n",
+        started.port, started.leader);
+  }
   int code = kExitDone;
   Page page(started.rank == 0 ? options.web : "");
   api::RankHooks hooks;

@@ -244,6 +244,7 @@ std::optional<StartedRank> find_started_rank(const Variables& variables) {
   }
   if (const std::string token = get(variables, "SYRTOS_TOKEN"); !token.empty()) {
     started.token = token;
+    started.secret = true;
   }
   if (started.ranks < 2) return std::nullopt;
   return started;

@@ -37,6 +37,7 @@ struct StartedRank {
   std::string leader = {};  ///< host of rank 0
   int port = 0;             ///< where rank 0 waits for the others
   std::string token = {};   ///< that all of them know
+  bool secret = false;      ///< and nobody else: it is SYRTOS_TOKEN
 };
 
 /// srun (without MPI), torchrun's RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, and Kubernetes'

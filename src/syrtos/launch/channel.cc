@@ -3,6 +3,8 @@
 #include <array>
 #include <cerrno>
 
+#include "syrtos/base/secret.h"
+
 namespace syrtos::launch {
 
 namespace {
@@ -12,6 +14,11 @@ constexpr size_t kLongest = size_t{4} << 20;
 // A launcher has as many of these as there are ranks.
 constexpr size_t kBlock = 16 * 1024;
 
+SecretBytes key_of(std::string_view token) {
+  constexpr std::string_view kPurpose = "syrtos channel 1";
+  return seal(token, {reinterpret_cast<const uint8_t*>(kPurpose.data()), kPurpose.size()});
+}
+
 bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK; }
 
 }  // namespace
@@ -19,8 +26,8 @@ bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK; }
 Channel::Channel(Descriptor socket, std::string_view token, Side side)
     : socket_(std::move(socket)),
       tls_(std::make_unique<world::Tls>(
-          token, side == Side::member ? world::Tls::Side::connects : world::Tls::Side::accepts,
-          kBlock)) {
+          key_of(token),
+          side == Side::member ? world::Tls::Side::connects : world::Tls::Side::accepts, kBlock)) {
   if (side == Side::member) meet();  // the scheduler waits for its first word
 }
 

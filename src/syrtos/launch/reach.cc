@@ -14,6 +14,9 @@ namespace {
 // More than a packet of any size, and less than what a socket takes at once.
 constexpr size_t kBytes = 32768;
 
+constexpr int kAtOnce = 64;
+constexpr size_t kMostCallers = 1024;
+
 bool must_wait() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 }  // namespace
@@ -26,8 +29,12 @@ void Answering::watch(std::vector<pollfd>& events) const {
 }
 
 void Answering::step() {
-  for (Descriptor socket = listener_.accept(); socket.valid(); socket = listener_.accept()) {
+  // Who says nothing keeps no place for ever: the oldest ones go when too many come.
+  for (int n = 0; n < kAtOnce; ++n) {
+    Descriptor socket = listener_.accept();
+    if (!socket.valid()) break;
     callers_.push_back({std::move(socket)});
+    if (callers_.size() > kMostCallers) callers_.erase(callers_.begin());
   }
   std::erase_if(callers_, [](Caller& caller) {
     std::array<char, 4096> block;

@@ -145,6 +145,24 @@ bool is_loopback(const std::string& address) {
   return address.starts_with("127.") || address == "::1";
 }
 
+bool is_to_itself(int socket) {
+  sockaddr_storage own{};
+  sockaddr_storage other{};
+  socklen_t length = sizeof(own);
+  if (getsockname(socket, reinterpret_cast<sockaddr*>(&own), &length) != 0) return false;
+  length = sizeof(other);
+  if (getpeername(socket, reinterpret_cast<sockaddr*>(&other), &length) != 0) return false;
+  if (own.ss_family != other.ss_family) return false;
+  if (own.ss_family == AF_INET) {
+    return reinterpret_cast<const sockaddr_in&>(own).sin_addr.s_addr ==
+           reinterpret_cast<const sockaddr_in&>(other).sin_addr.s_addr;
+  }
+  if (own.ss_family != AF_INET6) return false;
+  return std::memcmp(&reinterpret_cast<const sockaddr_in6&>(own).sin6_addr,
+                     &reinterpret_cast<const sockaddr_in6&>(other).sin6_addr,
+                     sizeof(in6_addr)) == 0;
+}
+
 std::string own_address_towards(const std::string& address) {
   constexpr uint16_t kAnyPort = 9;  // nothing is sent
   std::string why;

@@ -45,6 +45,8 @@ int connect_error(int socket);
 /// The numeric address of a host, IPv4 if it has one; empty: unknown. May block for some seconds.
 std::string find_address(const std::string& host);
 bool is_loopback(const std::string& address);
+/// Both ends of a connection have the same address, so it does not leave the machine.
+bool is_to_itself(int socket);
 /// The address of this machine that the other one sees; empty: there is no way to it.
 std::string own_address_towards(const std::string& address);
 

@@ -7,23 +7,21 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <string>
+#include <string_view>
 
 #include "syrtos/base/error.h"
-#include "syrtos/base/secret.h"
 
 namespace syrtos::world {
 
 namespace {
 
-constexpr std::string_view kPurpose = "syrtos tls 1";
 constexpr const char* kCipher = "TLS_AES_128_GCM_SHA256";
 constexpr unsigned char kCipherNumber[] = {0x13, 0x01};
 constexpr std::string_view kIdentity = "syrtos";
 // RFC 8446 advises against more than 2^24.5 records with the same keys.
 constexpr size_t kMostWithOneKey = size_t{1} << 36;  // bytes
 
-SSL_SESSION* session_of(SSL* ssl, const std::vector<unsigned char>& key) {
+SSL_SESSION* session_of(SSL* ssl, const SecretBytes& key) {
   SSL_SESSION* session = SSL_SESSION_new();
   if (session == nullptr) return nullptr;
   if (SSL_SESSION_set1_master_key(session, key.data(), key.size()) == 1 &&
@@ -110,14 +108,12 @@ struct Tls::Callbacks {
 
 void Tls::Free::operator()(ssl_st* session) const { SSL_free(session); }
 
-Tls::Tls(std::string_view token, Side side, size_t block)
+Tls::Tls(const SecretBytes& key, Side side, size_t block)
     : block_(block),
+      key_(key),
       session_(SSL_new(Callbacks::context())),
       in_(std::make_unique_for_overwrite<unsigned char[]>(block)) {
   SYRTOS_CHECK(session_ != nullptr);
-  const SecretBytes key =
-      seal(token, {reinterpret_cast<const uint8_t*>(kPurpose.data()), kPurpose.size()});
-  key_.assign(key.begin(), key.end());
   BIO* bio = BIO_new(Callbacks::method());
   SYRTOS_CHECK(bio != nullptr);
   BIO_set_data(bio, this);

@@ -4,17 +4,19 @@
 
 #include <cstddef>
 #include <memory>
-#include <string_view>
 #include <vector>
+
+#include "syrtos/base/secret.h"
 
 struct ssl_st;
 
 namespace syrtos::world {
 
 /// One end of a connection that nobody else can read, change or take part in: TLS 1.3, for which
-/// both ends must know the job's token. Keys are of this connection alone: who learns the token
-/// afterwards learns nothing of what has crossed. There are no certificates that somebody would
-/// have to make, hand out and renew.
+/// both ends must know a key that is made of the job's token and of what the connection is for, so
+/// that nobody can join one end to the other end of another connection. What crosses has keys of
+/// its own: who learns the token afterwards learns nothing of it. There are no certificates that
+/// somebody would have to make, hand out and renew.
 ///
 /// The socket stays with its owner and does not block.
 class Tls {
@@ -23,7 +25,7 @@ class Tls {
   enum class State { working, done, failed };
 
   /// Asks the kernel for so many bytes at once.
-  Tls(std::string_view token, Side side, size_t block = 64 * 1024);
+  Tls(const SecretBytes& key, Side side, size_t block = 64 * 1024);
   ~Tls();
   Tls(const Tls&) = delete;
   Tls& operator=(const Tls&) = delete;
@@ -53,7 +55,7 @@ class Tls {
   void renew_keys(size_t bytes);
 
   const size_t block_;
-  std::vector<unsigned char> key_;
+  const SecretBytes key_;
   std::unique_ptr<ssl_st, Free> session_;
   std::unique_ptr<unsigned char[]> in_;  // as it came
   size_t begin_ = 0;                     // of what was not taken from it

@@ -167,12 +167,16 @@ Handshake::State Handshake::take_welcome() {
   return secure();
 }
 
-Handshake::State Handshake::secure() {
+// Machines may have the same name. Both ends see the same two addresses.
+bool Handshake::leaves_the_host() const {
   const auto host = [this](Rank rank) { return options_->members[static_cast<size_t>(rank)].host; };
-  if (!options_->encrypted || host(peer_) == host(options_->rank)) return State::done;
+  return host(peer_) != host(options_->rank) || !is_to_itself(socket_.get());
+}
+
+Handshake::State Handshake::secure() {
+  if (!options_->encrypted || !leaves_the_host()) return State::done;
   if (!tls_) {
-    tls_ = std::make_unique<Tls>(options_->token,
-                                 outgoing_ ? Tls::Side::connects : Tls::Side::accepts);
+    tls_ = std::make_unique<Tls>(proof('t'), outgoing_ ? Tls::Side::connects : Tls::Side::accepts);
   }
   switch (tls_->meet(socket_.get())) {
     case Tls::State::working:

@@ -22,7 +22,8 @@ namespace syrtos::world::tcp {
 ///   both                    TLS, where the two are on different hosts
 ///
 /// Proofs cover both nonces, both ranks and the sizes, so none can be used a second time or
-/// elsewhere. Nobody gets more than a hundred bytes in before it has shown its proof.
+/// elsewhere; TLS has such a one as its key, so that nobody can join two connections crosswise.
+/// Nobody gets more than a hundred bytes in before it has shown its proof.
 class Handshake {
  public:
   enum class State { working, done, failed };
@@ -56,7 +57,9 @@ class Handshake {
   bool put(const void* data, size_t bytes);
   /// Fills the buffer to `bytes`; working until it is full.
   State get(size_t bytes);
+  /// What only who knows the token can make, for this connection alone.
   SecretBytes proof(char role) const;
+  bool leaves_the_host() const;
 
   State connect();
   State take_hello();

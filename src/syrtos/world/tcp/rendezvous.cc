@@ -17,6 +17,7 @@ namespace {
 constexpr double kPatience = 3;      // s that a handshake may take
 constexpr double kRetryAfter = 0.1;  // s
 constexpr size_t kMostStrangers = 64;
+constexpr int kAtOnce = 64;
 
 }  // namespace
 
@@ -73,7 +74,8 @@ void Rendezvous::connect_some() {
 }
 
 void Rendezvous::accept_some() {
-  while (true) {
+  // Whoever knocks without end must not keep those that have come from getting on.
+  for (int n = 0; n < kAtOnce; ++n) {
     Descriptor socket = listener_.accept();
     if (!socket.valid()) return;
     handshakes_.push_back(Handshake::accepted(options_, std::move(socket), now() + kPatience));
