@@ -139,6 +139,8 @@ TEST_F(JobFiles, ValuesOutsideOfTheirRangeAreRefused) {
       {"data.name", "no-such-directory"},
       {"data.augment", "flop"},
       {"data.remainder", "lose"},
+      {"data.shard", "sorted"},
+      {"data.shard", "unequal:1,2"},
       {"data.prefetch", "-1"},
       {"evaluate.views", "many"},
       {"evaluate.every", "-1"},

@@ -40,6 +40,7 @@ const std::map<std::string, std::string>& other_values() {
       {"data.validation", "0.25"},
       {"data.augment", "crop:2,flip"},
       {"data.remainder", "drop"},
+      {"data.shard", "unequal:3,1"},
       {"data.prefetch", "2"},
       {"data.cache", "memory"},
       {"evaluate.every", "2"},

@@ -166,6 +166,14 @@ constexpr JobField kFields[] = {
      .type = "one of short, drop, pad",
      .help = "last samples of an epoch: a short batch, dropped or padded",
      .member = &JobRequest::remainder},
+    {.key = "data.shard",
+     .option = "--shard",
+     .type = "shuffled, contiguous, by-class, replicated:F or unequal:A,B,...",
+     .help =
+         "which samples each worker trains with: dealt anew in every epoch, or a part of the data "
+         "that it keeps (docs/data.md)",
+     .member = &JobRequest::shard,
+     .may_change = true},
     {.key = "data.prefetch",
      .option = "--prefetch",
      .type = "whole number",

@@ -94,6 +94,7 @@ void put_data(const Job& job, JobRequest& request) {
   request.target_scale = job.task.mean.empty() ? "none" : "standard";
   request.augment = to_string(job.augment);
   request.remainder = to_string(job.remainder);
+  request.shard = to_string(job.sharding);
   request.prefetch = job.prefetch;
   request.cache = to_string(job.cache);
 }

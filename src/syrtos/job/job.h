@@ -11,6 +11,7 @@
 #include "syrtos/data/open.h"
 #include "syrtos/data/pipeline/augment.h"
 #include "syrtos/data/pipeline/order.h"
+#include "syrtos/data/pipeline/sharding.h"
 #include "syrtos/data/sets/fit.h"
 #include "syrtos/graph/placement.h"
 #include "syrtos/job/precision.h"
@@ -64,6 +65,7 @@ struct Job {
   data::Fit fit = data::Fit::exact;  ///< Of samples that do not have the network's size.
   data::Augment augment = {};
   data::Remainder remainder = data::Remainder::short_batch;
+  data::Sharding sharding = {};
   data::CacheMode cache = data::CacheMode::automatic;
   int prefetch = 4;  ///< Batches prepared ahead.
 

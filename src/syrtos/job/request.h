@@ -31,6 +31,7 @@ struct JobRequest {
   int64_t samples = 1024;           ///< of random data
   std::string augment = "none";     ///< how training samples are varied, see data/augment.h
   std::string remainder = "short";  ///< of an epoch: short, drop or pad
+  std::string shard = "shuffled";   ///< which samples each worker has, see data/sharding.h
   int64_t prefetch = 4;             ///< batches prepared ahead
   std::string cache = "auto";       ///< of decoded pictures: auto, none, memory or disk
 

@@ -224,6 +224,28 @@ void check_micro_batches(const Job& job) {
   }
 }
 
+/// Every worker has samples, and as many shares as there are workers.
+void check_sharding(const Job& job) {
+  const data::Sharding& sharding = job.sharding;
+  if (!sharding.keeps()) return;
+  const auto shares = static_cast<int64_t>(sharding.shares.size());
+  if (shares != 0 && shares != job.replicas()) {
+    fail_request("--shard {}: expected a number for each of {} worker{}, found {}",
+                 to_string(sharding), job.replicas(), job.replicas() == 1 ? "" : "s", shares);
+  }
+  if (sharding.kind == data::Sharding::Kind::by_class && job.data.train->info().classes.empty()) {
+    fail_request(
+        "--shard by-class: expected data with classes, found values: use contiguous or shuffled");
+  }
+  for (int worker = 0; worker < job.workers; ++worker) {
+    if (data::held(sharding, job.data.train->size(), job.shard_of(worker)) > 0) continue;
+    fail_request(
+        "--shard {}: of {} samples none is left for worker {}: use fewer workers, or shares "
+        "that differ less",
+        to_string(sharding), job.data.train->size(), worker);
+  }
+}
+
 }  // namespace
 
 void resolve_data(const JobRequest& request, const std::filesystem::path& cache_home,
@@ -231,6 +253,7 @@ void resolve_data(const JobRequest& request, const std::filesystem::path& cache_
   const ImageSize size = parse_image_size(request.input);
   job.augment = data::parse_augment(request.augment);
   job.remainder = data::parse_remainder(request.remainder);
+  job.sharding = data::parse_sharding(request.shard);
   job.cache = data::parse_cache(request.cache);
   job.prefetch = static_cast<int>(request.prefetch);
   job.data_name = request.data;
@@ -253,6 +276,9 @@ void resolve_batches(const JobRequest& request, Job& job) {
   if (!request.gives("batch")) job.batch = batch_that_fits(job);
   check_batches(job);
   check_micro_batches(job);
+  check_sharding(job);
+  // Nobody else has what a lost worker had; with shares for each there is none for fewer.
+  if (!job.sharding.shares.empty()) job.min_workers = job.workers;
 }
 
 }  // namespace syrtos::job

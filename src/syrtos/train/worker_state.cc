@@ -12,6 +12,7 @@ data::LoaderOptions loader_options(const Job& job, int worker, bool images) {
   return {.batch = job.step_samples(),
           .seed = job.seed,
           .shard = job.shard_of(worker),
+          .sharding = job.sharding,
           .remainder = job.remainder,
           .prefetch = job.prefetch,
           .targets = {job.task.mean, job.task.deviation},

@@ -10,7 +10,6 @@
 #include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
-#include "syrtos/data/pipeline/permutation.h"
 
 namespace syrtos::data {
 
@@ -33,6 +32,7 @@ Loader::Loader(const Dataset& data, const Transform& transform, const LoaderOpti
     : data_(data),
       transform_(transform),
       options_(options),
+      holding_(options.training ? options.sharding : Sharding{}, data, options.shard, options.seed),
       target_values_(static_cast<size_t>(
           std::max({int64_t{1}, data.info().targets.values, options.shares_of}))),
       share_(largest_share(options.batch, options.shard.workers)),
@@ -75,6 +75,7 @@ bool Loader::plan_slot() {
   free_.pop_back();
   slot->epoch = epoch_;
   slot->slice = slice_of(data_.size(), used_, options_.batch, options_.shard, options_.remainder);
+  slot->position = holding_.begin(used_, options_.batch, slot->slice);
   used_ = slot->slice.used;
   slot->chunks = (slot->slice.count + grain_ - 1) / grain_;
   slot->taken = slot->done = 0;
@@ -142,17 +143,17 @@ void Loader::mix_in(const SampleKey& key, int64_t other, void* to, float* target
 }
 
 Loader::Times Loader::prepare(Slot& slot, int64_t chunk, Scratch& scratch) const {
-  const Permutation order(data_.size(), options_.seed, slot.epoch);
+  const EpochOrder order(holding_, slot.epoch);
   const bool mixes = options_.training && transform_.augment().mixes();
   const int64_t begin = chunk * grain_;
   const int64_t end = std::min(begin + grain_, slot.slice.count);
   Times times;
   for (int64_t n = begin; n < end; ++n) {
     const auto start = Clock::now();
-    const int64_t position = (slot.slice.first + n) % data_.size();
-    const int64_t index = options_.training ? order[position] : position;
+    const int64_t position = slot.position + n;
+    const int64_t index = options_.training ? order[position] : position % data_.size();
     // The next one of the epoch: whoever asks, for whatever batch.
-    const int64_t other = mixes ? order[(position + 1) % data_.size()] : index;
+    const int64_t other = mixes ? order[position + 1] : index;
     float* targets = &slot.targets[static_cast<size_t>(n) * target_values_];
     if (!options_.images) {
       put_target_of(index, targets, scratch);
@@ -316,6 +317,7 @@ Loader::Slot& Loader::rescue(Slot& slot) {
   }
   other->epoch = slot.epoch;
   other->slice = slot.slice;
+  other->position = slot.position;
   const auto all = static_cast<int64_t>(is_done.size());
   for_each_chunk(0, all, [&](int64_t chunk, Scratch& scratch) -> Times {
     // What next() did itself is not noted as done, but it is.

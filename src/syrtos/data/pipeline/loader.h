@@ -9,6 +9,7 @@
 
 #include "syrtos/data/dataset.h"
 #include "syrtos/data/pipeline/order.h"
+#include "syrtos/data/pipeline/sharding.h"
 #include "syrtos/data/pipeline/transform.h"
 #include "syrtos/tensor/buffer.h"
 
@@ -20,6 +21,7 @@ struct LoaderOptions {
   bool training = true;  ///< in random order and varied; otherwise in order and as `view` says
   Placement view = {};
   Shard shard = {};
+  Sharding sharding = {};
   Remainder remainder = Remainder::short_batch;
   int prefetch = 4;            ///< batches that are prepared ahead; 0: each when it is asked for
   int threads = 0;             ///< that prepare them; 0: as many as the pool has
@@ -51,7 +53,7 @@ struct LoaderStats {
 
 /// The input pipeline: order -> read and decode -> transform -> batch, some batches ahead.
 ///
-///   positions   slice_of() and Permutation say which samples come next: plain functions
+///   positions   slice_of() and EpochOrder say which samples come next: plain functions
 ///   samples     threads take a few samples at a time, oldest batch first, and put each straight
 ///               into its place in a batch
 ///   batches     a ring of them, allocated once; when it is full, the threads sleep; a step reads
@@ -90,8 +92,9 @@ class Loader {
     std::vector<float> targets;
     int64_t epoch = 0;
     Slice slice;
-    int64_t chunks = 0;  // that are for the threads: all, until the batch is needed
-    int64_t taken = 0;   // chunks that somebody works on or has done
+    int64_t position = 0;  // of its first sample in the order
+    int64_t chunks = 0;    // that are for the threads: all, until the batch is needed
+    int64_t taken = 0;     // chunks that somebody works on or has done
     int64_t done = 0;
     std::vector<char> is_done;  // by chunk
     bool abandoned = false;     // next() did not wait for the last chunks
@@ -135,6 +138,7 @@ class Loader {
   const Dataset& data_;
   const Transform& transform_;
   LoaderOptions options_;
+  Holding holding_;
   size_t target_values_;          // of a sample
   int64_t share_;                 // most samples of a batch here
   int64_t grain_;                 // samples that are taken at once
