@@ -74,10 +74,11 @@ def plot(path, title, panels, x_label, y_label):
            f'<rect width="100%" height="100%" fill="#ffffff"/>',
            f'<text x="16" y="24" font-size="16" font-weight="600" fill="#222">{title}</text>']
     names = list(dict.fromkeys(name for _, lines in panels for name, _, _ in lines))
+    x = 16
     for i, name in enumerate(names):
-        x = 16 + 170 * i
         out.append(f'<rect x="{x}" y="36" width="12" height="12" fill="{COLOURS[i % 6]}"/>'
                    f'<text x="{x + 17}" y="46" fill="#444">{name}</text>')
+        x += 40 + 7 * len(name)
     for k, (panel, lines) in enumerate(panels):
         x0, inner = k * width + left, width - left - 16
         xs = [x for _, _, points in lines for x, _ in points] or [1]

@@ -82,6 +82,11 @@ TEST(TableSize, SignalCnn) {
             block(2, 32) + block(32, 64) + block(64, 128) + dense(128, 5));
 }
 
+TEST(TableSize, RedshiftCnn) {
+  EXPECT_EQ(parameters_at("redshift-cnn", {.classes = 30, .channels = 1, .height = 1, .width = 64}),
+            dense(8, 16) + 2 * dense(8 * 16, 16) + dense(64 * 16, 30));
+}
+
 TEST(TableSize, GoogLeNet) {
   // in; 1x1; 3x3 reduce, 3x3; 5x5 reduce, 5x5; pool
   const int64_t modules[][7] = {

@@ -27,6 +27,7 @@ Network resnet18_cifar(Shortcut shortcut = Shortcut::projection);
 Network resnet56v2();
 Network cifar10_fast();
 Network signal_cnn();
+Network redshift_cnn();
 
 /// All of them, in the order in which they are listed.
 const std::vector<Network>& networks();
