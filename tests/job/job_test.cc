@@ -139,6 +139,7 @@ TEST_F(JobFiles, ValuesOutsideOfTheirRangeAreRefused) {
       {"data.name", "no-such-directory"},
       {"data.augment", "flop"},
       {"data.remainder", "lose"},
+      {"distribute.links", "60us"},
       {"data.shard", "sorted"},
       {"data.shard", "unequal:1,2"},
       {"data.prefetch", "-1"},

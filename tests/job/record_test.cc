@@ -71,6 +71,7 @@ const std::map<std::string, std::string>& other_values() {
       {"distribute.pipeline", "fill-drain"},
       {"distribute.permits", "3"},
       {"distribute.bucket_mb", "1.5"},
+      {"distribute.links", "60us,117MB/s"},
       {"distribute.min_workers", "2"},
       {"distribute.patience", "20"},
       {"distribute.encryption", "none"},

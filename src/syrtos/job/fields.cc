@@ -340,6 +340,15 @@ constexpr JobField kFields[] = {
      .help = "gradients exchanged at once, in MB; 0: chosen",
      .member = &JobRequest::bucket_mb,
      .may_change = true},
+    {.key = "distribute.links",
+     .option = "--links",
+     .type = "text",
+     .help =
+         "latency and bandwidth between hosts by which buckets and algorithms are chosen, such as "
+         "60us,117MB/s; a run notes what it has measured, so that it can be repeated",
+     .member = &JobRequest::links,
+     .open = "measured",
+     .may_change = true},
     {.key = "distribute.min_workers",
      .option = "--min-workers",
      .type = "whole number",

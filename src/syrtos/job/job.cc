@@ -7,6 +7,7 @@
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 #include "syrtos/job/image_size.h"
+#include "syrtos/strategy/links.h"
 
 namespace syrtos::job {
 
@@ -151,6 +152,7 @@ JobRequest to_request(const Job& job) {
   request.metric = job.early_stop.metric->name;
   request.min_delta = job.early_stop.min_delta;
   apply(job.strategy, job.workers, request);
+  if (job.strategy.link_is_known) request.links = strategy::to_string(job.strategy.link);
   request.min_workers = job.min_workers;
   request.network_patience = job.network_patience;
   request.encryption = job.encrypted ? "tls" : "none";

@@ -142,9 +142,9 @@ class Notes {
   void look_at_distribution() {
     const bool servers = job_.strategy.exchange.uses_servers();
     const bool several = job_.workers > 1 || servers;
-    for (const char* key :
-         {"distribute.exchange", "distribute.sync", "distribute.wire", "distribute.update",
-          "distribute.bucket_mb", "distribute.batch_norm", "distribute.split"}) {
+    for (const char* key : {"distribute.exchange", "distribute.sync", "distribute.wire",
+                            "distribute.update", "distribute.bucket_mb", "distribute.links",
+                            "distribute.batch_norm", "distribute.split"}) {
       unused(key, several, "with one worker");
     }
     unused("distribute.pipeline", job_.strategy.split.parts > 1,

@@ -83,6 +83,7 @@ struct JobRequest {
   double bucket_mb = 0;  ///< of gradients that are exchanged at once; 0: chosen
   std::string trace = "none";     ///< steps that are recorded event by event: none, all, steps=A..B
   double sample_seconds = 1;      ///< between two looks at the hosts; 0: none
+  std::string links = "auto";     ///< between hosts: "60us,117MB/s"; auto: measured
   int64_t min_workers = 1;        ///< that must be left when others are lost
   int64_t network_patience = 10;  ///< seconds that the network may be cut without any loss
   std::string encryption = "tls";    ///< of what crosses between hosts

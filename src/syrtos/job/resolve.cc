@@ -9,6 +9,7 @@
 #include "syrtos/job/notes.h"
 #include "syrtos/job/resolve_data.h"
 #include "syrtos/job/resolve_split.h"
+#include "syrtos/strategy/links.h"
 
 namespace syrtos::job {
 
@@ -86,6 +87,10 @@ strategy::Options strategy_options(const JobRequest& request) {
   options.pipeline = strategy::parse_pipeline(request.pipeline);
   options.permits = static_cast<int>(request.permits);
   options.bucket_mb = request.bucket_mb;
+  if (const auto links = strategy::parse_links(request.links)) {
+    options.link = *links;
+    options.link_is_known = true;
+  }
   strategy::check(options, static_cast<int>(request.workers), request.batch, request.clip > 0);
   if (options.updates_at_servers() && request.lookahead > 0) {
     fail_request("--lookahead: only workers know both weights: use --update worker");

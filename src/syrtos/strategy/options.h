@@ -133,8 +133,9 @@ struct Options {
   int permits = 0;         ///< transfers that a server allows at a time in each direction; 0: any
   double bucket_mb = 0;    ///< 0: chosen from latency and bandwidth
   bool survives = false;   ///< workers go on when others are lost: they keep what they go back to
-  /// What crosses between hosts, where it was measured.
+  /// What crosses between hosts, where it was measured: buckets and algorithms are chosen by it.
   collective::LinkSpeed link = collective::kEthernet;
+  bool link_is_known = false;  ///< from a run that this one repeats
   /// Seconds of a server's update, where time is simulated.
   double update_s_per_element = 0.5e-9;
 

@@ -7,6 +7,7 @@
 #include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/files.h"
+#include "syrtos/base/log.h"
 #include "syrtos/job/record.h"
 #include "syrtos/run/metrics.h"
 #include "syrtos/train/checkpoint/resume_point.h"
@@ -202,6 +203,7 @@ Task<Outcome> Trainer::train(World& world, TrainObserver& observer,
   strategy::Meetings meetings(world, team_of(job), job.strategy.tolerates_losses());
   co_await start_together(world, meetings);
   const strategy::Options options = co_await measure_links(world, job);
+  co_await note_links(world, options);
   TeamWork team(world, job, options, state_.learner, meetings);
   co_await begin_parts(world, team);
   co_await team.begin();
@@ -221,6 +223,22 @@ Task<Outcome> Trainer::train(World& world, TrainObserver& observer,
   }
   outcome.seconds = seconds_since(begun);
   co_return outcome;
+}
+
+/// So that a run that goes on, or is made again from its job, has the same buckets and sums.
+Task<> Trainer::note_links(World& world, const strategy::Options& options) {
+  strategy::Options& known = state_.job.strategy;
+  if (!options.link_is_known) co_return;
+  known.link = options.link;
+  known.link_is_known = true;
+  if (!state_.is_first()) co_return;
+  co_await world.compute(0, [this] {
+    try {
+      state_.directory->record_job(job::to_record(to_request(state_.job)));
+    } catch (const RunError& error) {
+      log_info("job.toml does not say what was measured: {}", error.what());
+    }
+  });
 }
 
 /// All go on from worker 0's position.

@@ -64,6 +64,7 @@ class Trainer {
           const ThreadScope& threads);
   void go_on_from(const std::filesystem::path& file);
   void require_samples_for_all() const;
+  world::Task<> note_links(world::World& world, const strategy::Options& options);
   world::Task<> begin_parts(world::World& world, TeamWork& team);
   world::Task<> start_together(world::World& world, strategy::Meetings& meetings);
   world::Task<Outcome> train(world::World& world, TrainObserver& observer,

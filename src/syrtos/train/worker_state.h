@@ -22,7 +22,7 @@ struct WorkerState {
   /// RequestError, also when memory does not suffice.
   WorkerState(Job resolved, int number, TrainerOptions beside, const WorkerState* shared);
 
-  const Job job;
+  Job job;  ///< what links were measured is noted in it
   const int worker;
   const TrainerOptions options;
   Learner learner;
