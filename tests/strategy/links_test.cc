@@ -36,11 +36,5 @@ TEST(Links, AreTheSameAfterTheyWereWrittenOnce) {
   }
 }
 
-TEST(Links, AreOthersWhenTheyAreFarApart) {
-  EXPECT_FALSE(are_others({60e-6, 117e6}, {200e-6, 60e6}));
-  EXPECT_TRUE(are_others({60e-6, 117e6}, {60e-6, 12e6}));
-  EXPECT_TRUE(are_others({60e-6, 117e6}, {6e-6, 117e6}));
-}
-
 }  // namespace
 }  // namespace syrtos::strategy

@@ -42,6 +42,8 @@ job::JobRequest request_to_resume(const std::filesystem::path& run,
   apply(changes, request);
   // Another number of workers divides the cores anew.
   if (request.workers != workers && !changed("threads")) request.threads = 0;
+  // Other hosts, perhaps.
+  if (request.workers != workers && !changed("distribute.links")) request.links = "auto";
   // More steps take as many epochs as they need.
   if (changed("steps") && !changed("epochs") && request.workers == workers) {
     request.epochs = job::kUnset;

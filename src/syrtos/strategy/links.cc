@@ -36,11 +36,6 @@ double rounded(double value) {
   return std::round(value / digit) * digit;
 }
 
-bool are_far_apart(double a, double b) {
-  constexpr double kFar = 4;
-  return std::max(a, b) > kFar * std::min(a, b);
-}
-
 }  // namespace
 
 std::string to_string(const collective::LinkSpeed& link) {
@@ -62,10 +57,6 @@ std::optional<collective::LinkSpeed> parse_links(std::string_view text) {
 
 collective::LinkSpeed as_written(const collective::LinkSpeed& link) {
   return *parse_links(to_string(link));
-}
-
-bool are_others(const collective::LinkSpeed& a, const collective::LinkSpeed& b) {
-  return are_far_apart(a.latency_s, b.latency_s) || are_far_apart(a.bytes_per_s, b.bytes_per_s);
 }
 
 }  // namespace syrtos::strategy

@@ -17,8 +17,4 @@ std::optional<collective::LinkSpeed> parse_links(std::string_view text);
 /// As it is after it was written and read again.
 collective::LinkSpeed as_written(const collective::LinkSpeed& link);
 
-/// Whether buckets and algorithms that were chosen for one of them are wrong for the other one:
-/// more than what a measurement of the same links varies by.
-bool are_others(const collective::LinkSpeed& a, const collective::LinkSpeed& b);
-
 }  // namespace syrtos::strategy

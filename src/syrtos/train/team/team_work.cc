@@ -67,14 +67,13 @@ Task<strategy::Options> measure_links(World& world, const Job& job) {
   const strategy::Team team = team_of(job);
   if (exchanges(options, team.workers)) {
     const collective::Group group = collective::Group::of(world, team.worker_ranks());
-    // Within one host what is measured says more of other programs than of memory.
-    const collective::LinkSpeed found =
-        group.hosts() == 1 ? collective::kMemory : co_await collective::measure_link(world, group);
-    // What was noted is kept unless the network is another one, so that the run repeats its bits.
-    if (!options.link_is_known || strategy::are_others(options.link, found)) {
-      options.link = strategy::as_written(found);
+    options.link_is_known = group.hosts() > 1;
+    if (!options.link_is_known) {
+      // What is measured here says more of other programs than of memory.
+      options.link = collective::kMemory;
+    } else if (!job.strategy.link_is_known) {
+      options.link = strategy::as_written(co_await collective::measure_link(world, group));
     }
-    options.link_is_known = true;
   }
   co_return options;
 }
