@@ -345,7 +345,7 @@ constexpr JobField kFields[] = {
      .type = "text",
      .help =
          "latency and bandwidth between hosts by which buckets and algorithms are chosen, such as "
-         "60us,117MB/s; a run notes what it has measured, so that it can be repeated",
+         "60us,117MB/s; auto: measured, and noted in the run's job.toml so that it repeats",
      .member = &JobRequest::links,
      .open = "measured",
      .may_change = true},
