@@ -214,6 +214,16 @@ TEST_F(OnnxDamage, OfScalarsIsRefused) {
     made.output("logits", {0, 4});
     EXPECT_THAT(refusal_of(made), HasSubstr("expected an axis of 0 of them"));
   }
+  for (const List& order : {List{1000000}, List{0}, List{-1}}) {
+    MadeModel made;
+    made.input("x", {0, 4});
+    made.integers("a", {5});
+    made.graph().mutable_initializer(0)->clear_dims();
+    MadeModel::set(made.node("Transpose", {"a"}, {"b"}), "perm", order);
+    made.node("Mul", {"x", "b"}, {"logits"});
+    made.output("logits", {0, 4});
+    EXPECT_THAT(refusal_of(made), HasSubstr("expected an order of 0 axes"));
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "syrtos/onnx/fold.h"
 
@@ -215,10 +216,10 @@ void transpose(const Call& call) {
   order = call.integers("perm", order);
   std::vector<int64_t> sorted = order;
   std::sort(sorted.begin(), sorted.end());
-  for (int64_t i = 0; i < rank; ++i) {
-    if (order.size() != from.shape.size() || sorted[static_cast<size_t>(i)] != i) {
-      call.fail("expected an order of {} axes, found [{}]", rank, fmt::join(order, ", "));
-    }
+  std::vector<int64_t> all(from.shape.size());
+  std::iota(all.begin(), all.end(), 0);
+  if (sorted != all) {
+    call.fail("expected an order of {} axes, found [{}]", rank, fmt::join(order, ", "));
   }
   const std::vector<int64_t> strides = strides_of(from.shape);
   std::vector<int64_t> to;
