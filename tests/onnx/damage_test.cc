@@ -108,12 +108,23 @@ auto& any_of(List& list, Mutator& mutator) {
   return list[static_cast<int>(mutator.below(static_cast<size_t>(list.size())))];
 }
 
-/// Another number, another length, another operator or other inputs: what is still a file.
+/// As of a file that came without its weights: whatever shape it says, no values contradict it.
+void leave_out(::onnx::TensorProto& tensor, Mutator& mutator) {
+  tensor.clear_raw_data();
+  tensor.set_data_location(::onnx::TensorProto::EXTERNAL);
+  if (tensor.dims_size() > 0 && mutator.below(2) == 0) {
+    any_of(*tensor.mutable_dims(), mutator) = extreme(mutator);
+  }
+  if (mutator.below(4) == 0) tensor.add_dims(extreme(mutator));
+}
+
+/// Another number, another length, another operator or other inputs, weights that are elsewhere:
+/// what is still a file.
 void disarrange(::onnx::GraphProto& graph, Mutator& mutator) {
   auto& node = any_of(*graph.mutable_node(), mutator);
   auto& tensor = any_of(*graph.mutable_initializer(), mutator);
   const bool whole = tensor.int64_data_size() > 0;
-  switch (mutator.below(6)) {
+  switch (mutator.below(8)) {
     case 0:
       if (whole) any_of(*tensor.mutable_int64_data(), mutator) = extreme(mutator);
       return;
@@ -137,6 +148,10 @@ void disarrange(::onnx::GraphProto& graph, Mutator& mutator) {
       if (node.input_size() == 0) return;
       any_of(*node.mutable_input(), mutator) = mutator.below(2) == 0 ? tensor.name() : "images";
       return;
+    case 5:
+    case 6:
+      if (!whole) leave_out(tensor, mutator);
+      return;
     default:
       if (node.input_size() > 1) node.mutable_input()->RemoveLast();
   }
@@ -146,6 +161,7 @@ TEST_F(OnnxDamage, OfAnyNumberDoesNoHarm) {
   for (uint32_t round = 0; round < 1500; ++round) {
     Mutator mutator(18, round);
     MadeModel made = EveryOperator::make();
+    if (mutator.below(4) == 0) made.model.mutable_opset_import(0)->set_version(11);
     for (uint32_t times = 1 + mutator.below(3); times > 0; --times) {
       disarrange(made.graph(), mutator);
     }
@@ -223,6 +239,31 @@ TEST_F(OnnxDamage, OfScalarsIsRefused) {
     made.node("Mul", {"x", "b"}, {"logits"});
     made.output("logits", {0, 4});
     EXPECT_THAT(refusal_of(made), HasSubstr("expected an order of 0 axes"));
+  }
+}
+
+TEST_F(OnnxDamage, OfWeightsWithoutElementsIsRefused) {
+  const std::vector<std::vector<std::string>> calls = {
+      {"Softmax", "w"},     {"MatMul", "x", "w"}, {"MatMul", "w", "x"},
+      {"Gemm", "x", "w"},   {"Add", "x", "w"},    {"Conv", "x", "w"},
+      {"Concat", "x", "w"}, {"ReduceMean", "w"},  {"Transpose", "w"},
+      {"Flatten", "w"},     {"Split", "w"},       {"Gather", "w", "x"},
+      {"PRelu", "x", "w"},  {"MaxPool", "w"},     {"LayerNormalization", "x", "w"},
+  };
+  for (const auto& [external, opset] :
+       {std::pair(true, 11), std::pair(true, 17), std::pair(false, 17)}) {
+    for (const List& shape : {List{0}, List{4, 0}, List{0, 4}, List{2, 0, 4}}) {
+      for (const std::vector<std::string>& call : calls) {
+        MadeModel made(opset);
+        made.input("x", {0, 3, 4});
+        auto& weight = made.weight("w", shape);
+        if (external) weight.set_data_location(::onnx::TensorProto::EXTERNAL);
+        made.node(call[0], {call.begin() + 1, call.end()}, {"a"});
+        made.node("Add", {"x", "a"}, {"logits"});
+        made.output("logits", {0, 4});
+        EXPECT_NE(refusal_of(made), "was accepted") << call[0];
+      }
+    }
   }
 }
 

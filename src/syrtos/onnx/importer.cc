@@ -176,7 +176,14 @@ const Initializer& Importer::stored(const std::string& name) const {
 
 Shape Importer::weight_shape(const std::string& name) const {
   const auto changed = changes_.shapes.find(name);
-  return changed != changes_.shapes.end() ? changed->second : Shape(stored(name).shape);
+  const Shape shape = changed != changes_.shapes.end() ? changed->second  //
+                                                       : Shape(stored(name).shape);
+  // Rules divide by extents; what computes results of no elements is refused where it does.
+  if (shape.elements() < 1) {
+    fail_request("expected elements in the weight '{}', found the shape {}", name,
+                 to_string(shape));
+  }
+  return shape;
 }
 
 ValueId Importer::weight(const std::string& name, Role role) {
