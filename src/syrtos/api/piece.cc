@@ -1,5 +1,7 @@
 #include "syrtos/api/piece.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <atomic>
 #include <new>
@@ -9,6 +11,8 @@
 #include "syrtos/api/task.h"
 #include "syrtos/api/train.h"
 #include "syrtos/base/error.h"
+#include "syrtos/base/log.h"
+#include "syrtos/job/record.h"
 #include "syrtos/run/directory.h"
 #include "syrtos/run/progress.h"
 
@@ -61,9 +65,52 @@ std::optional<PieceEnd> tell_before(const search::Piece& piece, const run::Direc
   return std::nullopt;
 }
 
+/// A field in which a run was trained as another trial than was asked for; nullptr: there is none.
+/// What was left open was decided then, and not in the same way on every machine.
+const job::JobField* other_field(const job::JobRequest& asked, const job::JobRequest& decided,
+                                 const job::JobRequest& recorded) {
+  const job::JobRequest untouched;
+  for (const job::JobField& field : job::job_fields()) {
+    if (!field.recorded || field.may_differ) continue;
+    const std::string own = job::field_text(asked, field);
+    const bool open = !field.open.empty() && own == job::field_text(untouched, field);
+    if (!open && job::field_text(decided, field) != job::field_text(recorded, field)) return &field;
+  }
+  return nullptr;
+}
+
+/// The run in the trial's place is of another job: of this search, when a machine without power had
+/// it and not yet the line that says what the trial is, or of whoever put it there. It gets another
+/// name, so that nothing of it is taken for this trial's.
+void put_aside_if_other(const search::Piece& piece, const run::Directory& directory,
+                        const Surroundings& surroundings, const job::Own& own) {
+  const job::Record record = job::read_record(directory.file(run::File::job));
+  // What cannot be read is for whoever goes on with the run: a checkpoint knows the job too.
+  if (!record.request || !other_field(piece.job, piece.job, *record.request)) return;
+  // The same may be said in several ways; deciding takes opening the data.
+  const job::JobRequest decided =
+      to_request(job::resolve(piece.job, surroundings.cpu, surroundings.cache_home, own));
+  const job::JobField* field = other_field(piece.job, decided, *record.request);
+  if (field == nullptr) return;
+  std::filesystem::path aside = piece.run;
+  for (int number = 1; std::filesystem::exists(aside); ++number) {
+    aside = fmt::format("{}.other-{}", piece.run.string(), number);
+  }
+  std::error_code error;
+  std::filesystem::rename(piece.run, aside, error);
+  const std::string found = fmt::format(
+      "{} has the run of another job: expected {} = {}, found {}", piece.run.string(), field->key,
+      job::field_text(decided, *field), job::field_text(*record.request, *field));
+  if (error) {
+    fail_run("{}; it cannot be renamed ({}): move it away", found, error.message());
+  }
+  log_info("{}; it is now {}", found, aside.string());
+}
+
 PieceEnd train_on(const search::Piece& piece, const Surroundings& surroundings, const job::Own& own,
                   const TellNews& tell) {
   const auto directory = run::Directory::at(piece.run);
+  if (directory.has(run::File::job)) put_aside_if_other(piece, directory, surroundings, own);
   const bool is_there = directory.has(run::File::job);
   if (is_there) {
     if (const auto ended = tell_before(piece, directory, tell)) return *ended;

@@ -59,10 +59,10 @@ Directory Directory::open(const fs::path& path) {
 Directory Directory::open_to_resume(const fs::path& path, bool force) {
   Directory directory = open(path);
   directory.own(force);
-  // Others may have added to it until now.
+  // Others may have added to it until now. What is cut away has not happened, whatever it says.
+  cut_to_lines(directory.path_ / kTrials);
   directory.ledger_ = Ledger(directory.plan_.metric().higher_is_better);
   directory.read_trials();
-  cut_to_lines(directory.path_ / kTrials);
   directory.trials_ = LineFile(directory.path_ / kTrials);
   return directory;
 }
@@ -94,6 +94,8 @@ void Directory::change(const Settings& settings) {
 void Directory::add(const Event& event) {
   owner_->check();
   trials_.append(to_line(event));
+  // A run directory is on disk when it is there: what it is the run of must be so before.
+  if (event.kind == Event::Kind::trial) trials_.sync();
   ledger_.add(event);
 }
 
