@@ -152,6 +152,23 @@ TEST_F(Conduct, GoesOnFromItsDirectoryAsIfNothingHadHappened) {
   EXPECT_EQ(all({1, 13, 21}, "in_parts"), at_once);
 }
 
+TEST_F(Conduct, TakesItsTrialsFromSlotsOfASearchThatWasKilled) {
+  const Plan plan = plan_of("sampler = \"random\"\ntrials = 2");
+  {
+    Directory directory = create(plan);
+    directory.add({.kind = Event::Kind::session});
+    directory.add({.kind = Event::Kind::trial, .point = {{"batch", "8"}}});
+    directory.add({.kind = Event::Kind::start, .trial = 1, .host = "h0"});
+  }
+  Directory directory = Directory::open_to_resume(directory_ / "search", false);
+  VirtualSlots slots({});
+  run(directory, slots);
+  ASSERT_EQ(slots.begun().size(), 2u);
+  EXPECT_EQ(slots.begun().front().trial, 1);
+  EXPECT_TRUE(slots.begun().front().force) << "nobody was lost, and somebody may have it";
+  EXPECT_EQ(directory.ledger().count(TrialState::done), 2);
+}
+
 TEST_F(Conduct, IgnoresALineThatWasCut) {
   const Plan plan = plan_of("sampler = \"random\"\ntrials = 4");
   {

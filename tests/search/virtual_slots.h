@@ -54,7 +54,7 @@ class VirtualSlots final : public Slots {
     const int64_t from = done_[where(slot, piece.trial)];
     const int64_t until = piece.until > 0 ? piece.until : options_.epochs;
     double at = now_ + options_.latency_s;
-    begun_.push_back({piece.trial, slot, from});
+    begun_.push_back({piece.trial, slot, from, piece.force});
     put(at, {.kind = News::Kind::begin, .slot = slot, .epoch = from});
     const double took = options_.epoch_s(piece);
     for (int64_t epoch = from + 1; epoch <= until; ++epoch) {
@@ -104,6 +104,7 @@ class VirtualSlots final : public Slots {
   struct Begun {
     int trial, slot;
     int64_t from;
+    bool force;
   };
   const std::vector<Begun>& begun() const { return begun_; }
   double busy_s() const {

@@ -169,11 +169,13 @@ class Conductor {
       number = static_cast<int>(ledger().trials().size());
     }
     const Trial& trial = ledger().trial(number);
+    // Who owns the search owns its trials: a slot of before, which may still be there after a
+    // search that was killed, loses them.
     const Piece piece{.trial = number,
                       .job = directory_.plan().job_at(trial.point),
                       .run = directory_.trial(number),
                       .until = decision.until,
-                      .force = trial.lost > 0};
+                      .force = true};
     add({.kind = Event::Kind::start,
          .trial = number,
          .host = slots_.host(slot),
