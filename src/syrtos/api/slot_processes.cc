@@ -134,6 +134,15 @@ class SlotProcesses::Slot {
       failures_ = 0;
     }
     news.push_back(std::move(one));
+    if (there_ && message.value("leaves", false)) {
+      leave(number, news, fmt::format("its process on {} was asked to end", host()));
+    }
+  }
+
+  void leave(int number, std::vector<News>& news, const std::string& reason) {
+    left_ = Clock::now();
+    news.push_back({.kind = News::Kind::gone, .slot = number, .message = reason});
+    there_ = false;
   }
 
   std::string why(const Ending& ending) const {
@@ -150,11 +159,7 @@ class SlotProcesses::Slot {
     log_info("slot {} is lost: {}", number, reason);
     process_.reset();
     trouble_ = reason;
-    if (there_) {
-      left_ = Clock::now();
-      news.push_back({.kind = News::Kind::gone, .slot = number, .message = reason});
-    }
-    there_ = false;
+    if (there_) leave(number, news, reason);
     ++failures_;
     constexpr double kLongest = 30;
     const double pause =

@@ -39,15 +39,18 @@ class SearchLine {
   SearchLine(const SearchLine&) = delete;
   SearchLine& operator=(const SearchLine&) = delete;
 
-  /// What is to be done next; nothing: the search is over.
-  std::optional<json> next() {
+  /// What is to be done next; nothing: the search is over, or this process is to end.
+  std::optional<json> next(const std::function<bool()>& should_stop) {
+    constexpr auto kLook = std::chrono::milliseconds(100);
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return gone_ || !work_.empty(); });
-    if (gone_) return std::nullopt;
-    json work = std::move(work_.front());
-    work_.pop_front();
-    stops_ = false;
-    return work;
+    while (!gone_ && !should_stop()) {
+      if (!changed_.wait_for(lock, kLook, [&] { return gone_ || !work_.empty(); })) continue;
+      if (gone_) break;
+      json work = std::move(work_.front());
+      work_.pop_front();
+      return work;
+    }
+    return std::nullopt;
   }
 
   bool stops() const { return stops_ || gone_; }
@@ -96,6 +99,8 @@ class SearchLine {
     const std::string what = message.value("do", "");
     if (what == "stop") stops_ = true;
     if (what != "train" && what != "hello") return;
+    // Stops are about what was said to be trained before them, whether that has begun or not.
+    if (what == "train") stops_ = false;
     const std::lock_guard lock(mutex_);
     work_.push_back(std::move(message));
     changed_.notify_one();
@@ -138,7 +143,8 @@ void serve_slot(const Surroundings& surroundings, const std::function<void()>& e
   SearchLine line(end_process);
   Surroundings own = surroundings;
   own.should_stop = [&] { return line.stops() || surroundings.should_stop(); };
-  while (const std::optional<json> message = line.next()) {
+  // Who was asked to end does so: another process takes its place, and what it had goes on there.
+  while (const std::optional<json> message = line.next(surroundings.should_stop)) {
     if (message->value("do", "") == "hello") {
       json news = to_json(search::News{.kind = search::News::Kind::free});
       news["sees"] = sees(*message);
@@ -146,8 +152,11 @@ void serve_slot(const Surroundings& surroundings, const std::function<void()>& e
       continue;
     }
     const TravelledPiece travelled = parse_piece(*message);
-    train_piece(travelled.piece, own, travelled.own,
-                [&](const search::News& news) { line.tell(to_json(news)); });
+    train_piece(travelled.piece, own, travelled.own, [&](const search::News& news) {
+      json told = to_json(news);
+      if (news.kind == search::News::Kind::end) told["leaves"] = surroundings.should_stop();
+      line.tell(told);
+    });
   }
 }
 

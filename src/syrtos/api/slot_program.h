@@ -11,14 +11,15 @@ namespace syrtos::api {
 ///
 ///   search -> slot   {"do": "hello", "search": DIR, "token": T}   {"do": "train", ...}
 ///                    {"do": "stop"}   {"do": "alive"}
-///   slot -> search   {"is": "free", "sees": true}   {"is": "begin" | "epoch" | "end", ...}
-///                    {"is": "alive"}
+///   slot -> search   {"is": "free", "sees": true}   {"is": "begin" | "epoch", ...}
+///                    {"is": "end", "leaves": false, ...}   {"is": "alive"}
 ///
 /// Both say "alive" every few seconds; who hears nothing for kSlotSilence gives the other up.
 constexpr double kSlotSilence = 30;  // seconds
 constexpr double kSlotAlive = 3;
 
-/// This process as a slot of a search: does what comes on standard input, until that is closed.
+/// This process as a slot of a search: does what comes on standard input, until that is closed or
+/// `surroundings` say that it should stop; then it "leaves", and gets no more work.
 /// `end_process` is called, on another thread, when the search is gone and this has not ended
 /// within some seconds: it must not return.
 void serve_slot(const Surroundings& surroundings, const std::function<void()>& end_process);
