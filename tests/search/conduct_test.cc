@@ -212,36 +212,56 @@ TEST_F(Conduct, IsOneSearchsAlone) {
   EXPECT_THROW(Directory::create(directory.path(), plan), RequestError);
 }
 
-TEST_F(Conduct, StopsWhenAllTrialsFail) {
-  class Failing final : public Slots {
-   public:
-    double now() override { return now_; }
-    std::vector<News> wait(double seconds) override {
-      now_ += seconds;
-      return std::exchange(news_, {});
-    }
-    void start(int slot, const Piece& piece) override {
-      news_.push_back({.kind = News::Kind::end,
-                       .slot = slot,
-                       .end = PieceEnd::failed,
-                       .message = "no such file: data" + std::to_string(piece.trial)});
-    }
-    void stop(int) override {}
-    const std::string& host(int) const override { return host_; }
-    bool shares(int, const std::string&) const override { return true; }
-    std::string none_left() const override { return {}; }
+/// One slot, on which the first trials are complete after an epoch and all others fail.
+class Failing final : public Slots {
+ public:
+  explicit Failing(int good = 0) : good_(good) {}
 
-   private:
-    double now_ = 0;
-    std::string host_ = "a";
-    std::vector<News> news_ = {{.kind = News::Kind::free, .slot = 0}};
-  };
+  double now() override { return now_; }
+  std::vector<News> wait(double seconds) override {
+    now_ += seconds;
+    return std::exchange(news_, {});
+  }
+  void start(int slot, const Piece& piece) override {
+    if (piece.trial <= good_) {
+      news_.push_back({.kind = News::Kind::epoch, .slot = slot, .epoch = 1, .value = 0.5});
+      news_.push_back({.kind = News::Kind::end, .slot = slot, .end = PieceEnd::complete});
+      return;
+    }
+    news_.push_back({.kind = News::Kind::end,
+                     .slot = slot,
+                     .end = PieceEnd::failed,
+                     .message = "no such file: data" + std::to_string(piece.trial)});
+  }
+  void stop(int) override {}
+  const std::string& host(int) const override { return host_; }
+  bool shares(int, const std::string&) const override { return true; }
+  std::string none_left() const override { return {}; }
+
+ private:
+  const int good_;
+  double now_ = 0;
+  std::string host_ = "a";
+  std::vector<News> news_ = {{.kind = News::Kind::free, .slot = 0}};
+};
+
+TEST_F(Conduct, StopsWhenAllTrialsFail) {
   Directory directory = create(plan_of("sampler = \"random\"\ntrials = 100"));
   Failing slots;
   const Outcome outcome = run(directory, slots);
   EXPECT_EQ(outcome.end, Outcome::End::hopeless);
   EXPECT_EQ(directory.ledger().trials().size(), 4u);
   EXPECT_THAT(outcome.message, HasSubstr("4 of 4 trials failed for the same reason: no such file"));
+}
+
+TEST_F(Conduct, StopsWhenAllTrialsFailFromSomeTimeOn) {
+  Directory directory = create(plan_of("sampler = \"random\"\nhours = 0.1"));
+  Failing slots(1);
+  const Outcome outcome = run(directory, slots);
+  EXPECT_EQ(outcome.end, Outcome::End::hopeless);
+  EXPECT_EQ(directory.ledger().trials().size(), 17u);
+  EXPECT_THAT(outcome.message, HasSubstr("16 of 17 trials failed for the same reason"));
+  EXPECT_EQ(directory.ledger().best()->number, 1);
 }
 
 TEST_F(Conduct, EndsHopelessTrials) {

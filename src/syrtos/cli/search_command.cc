@@ -138,8 +138,12 @@ int run_search(const Options& options, const Context& context) {
     print_result(searched.directory, options);
     using End = search::Outcome::End;
     if (searched.outcome.end == End::hopeless) {
-      fmt::print(stderr, "error: {}\nthe search has ended; look at the job, then begin a new one\n",
-                 searched.outcome.message);
+      // Where some trials came to something, the job is not what is wrong.
+      const bool may_go_on = search::Directory::open(searched.directory).ledger().best() != nullptr;
+      fmt::print(stderr, "error: {}\nthe search has ended; {}\n", searched.outcome.message,
+                 may_go_on
+                     ? "see to that, then go on with:\n  " + go_on_text(searched.directory, options)
+                     : "look at the job, then begin a new one");
       return kExitFailed;
     }
     if (searched.outcome.end == End::interrupted) {

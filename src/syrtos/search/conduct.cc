@@ -14,6 +14,8 @@ namespace syrtos::search {
 namespace {
 
 constexpr int kAllFailed = 4;         // trials, after which nobody expects the next to succeed
+constexpr int kFailedInARow = 16;     // trials, of a search of which some did not
+constexpr int kFailedOfEachSlot = 4;  // ... and so many for each slot: all may fail at one time
 constexpr double kStopPatience = 60;  // seconds for pieces to end in good order
 constexpr double kTick = 0.2;         // seconds
 
@@ -34,7 +36,7 @@ class Conductor {
       for (const News& news : slots_.wait(kTick)) take(news);
       if (!ends_ && should_stop()) end(Outcome::End::interrupted);
       if (!ends_ && is_time_over()) end(Outcome::End::complete);
-      if (!ends_ && all_failed()) end(Outcome::End::hopeless);
+      if (!ends_ && (all_failed() || none_succeeds_now())) end(Outcome::End::hopeless);
       if (!ends_) fill();
       if (ends_ && (pieces_.empty() || slots_.now() - ending_ > kStopPatience)) break;
       if (const std::string none = slots_.none_left(); !none.empty()) {
@@ -54,7 +56,16 @@ class Conductor {
   void add(Event event) {
     event.at = at();
     directory_.add(event);
+    if (event.kind == Event::Kind::end) count_end(ledger().trial(event.trial));
     observer_.happened(event, ledger());
+  }
+
+  void count_end(const Trial& trial) {
+    if (trial.state == TrialState::failed) {
+      ++failed_in_a_row_;
+    } else if (trial.state != TrialState::waiting) {
+      failed_in_a_row_ = 0;
+    }
   }
 
   void end(Outcome::End how) {
@@ -77,6 +88,11 @@ class Conductor {
       failed += trial.state == TrialState::failed ? 1 : 0;
     }
     return failed >= kAllFailed;
+  }
+
+  /// A disk that is full, data that is gone: nothing ends a search by hours then but this.
+  bool none_succeeds_now() const {
+    return failed_in_a_row_ >= std::max(kFailedInARow, kFailedOfEachSlot * there_);
   }
 
   void take(const News& news) {
@@ -194,6 +210,7 @@ class Conductor {
   std::map<int, int> pieces_;     // slot -> trial
   std::map<int, bool> hopeless_;  // trials that were asked to stop
   int there_ = 0;
+  int failed_in_a_row_ = 0;
   bool ends_ = false;
   double ending_ = 0;
   Outcome outcome_;

@@ -23,10 +23,10 @@ struct Outcome {
   enum class End {
     complete,     ///< all trials that there were to be, or the limit of epochs or hours
     interrupted,  ///< `should_stop` said so; it can go on
-    hopeless,     ///< the first trials have all failed
+    hopeless,     ///< the first trials have all failed, or many in a row
   };
   End end = End::complete;
-  std::string message = {};  ///< why all have failed
+  std::string message = {};  ///< hopeless: why they have failed
   double seconds = 0;        ///< of this session
 };
 
