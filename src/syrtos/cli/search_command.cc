@@ -127,9 +127,7 @@ int run_search(const Options& options, const Context& context) {
     where = directory.path();
     progress.begin(directory.plan());
     page.show(where);
-    if (options.json) return;
-    fmt::print("search: {}\nslots: {}\n", where.string(), slots);
-    std::fflush(stdout);
+    if (!options.json) progress.say(fmt::format("search: {}\nslots: {}", where.string(), slots));
   };
   try {
     const api::Searched searched =

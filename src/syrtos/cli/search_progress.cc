@@ -12,16 +12,17 @@ void SearchProgress::begin(const search::Plan& plan) {
 void SearchProgress::happened(const search::Event& event, const search::Ledger& ledger) {
   if (event.kind == search::Event::Kind::end) tell_end(event, ledger);
   const search::Trial* best = ledger.best();
-  line_.show(fmt::format(
+  std::string text = fmt::format(
       "{}{} trials, {} running, {} epochs{}", ledger.trials().size(),
       trials_ > 0 ? fmt::format(" of {}", trials_) : "", ledger.running(), ledger.epochs(),
       best == nullptr ? ""
                       : fmt::format(", best {} (trial {})",
-                                    metric_->text(ledger.best_of(*best)->value), best->number)));
+                                    metric_->text(ledger.best_of(*best)->value), best->number));
+  scribe_.post_newest(0, [this, text = std::move(text)] { line_.show(text); });
 }
 
 void SearchProgress::slots(int /*count*/, const std::string& note) {
-  if (!note.empty()) print(fmt::format("note: {}", note));
+  if (!note.empty()) say(fmt::format("note: {}", note));
 }
 
 void SearchProgress::tell_end(const search::Event& event, const search::Ledger& ledger) {
@@ -48,13 +49,20 @@ void SearchProgress::tell_end(const search::Event& event, const search::Ledger& 
   }
   text += fmt::format(" ({}){}", search::to_string(trial.point),
                       winner == &trial && best ? ", the best so far" : "");
-  print(text);
+  say(text);
 }
 
-void SearchProgress::print(const std::string& text) {
-  line_.clear();
-  fmt::print(out_, "{}\n", text);
-  std::fflush(out_);
+void SearchProgress::say(const std::string& text) {
+  scribe_.post([this, text] {
+    line_.clear();
+    fmt::print(out_, "{}\n", text);
+    std::fflush(out_);
+  });
+}
+
+void SearchProgress::clear() {
+  scribe_.post([this] { line_.clear(); });
+  scribe_.drain();
 }
 
 }  // namespace syrtos::cli

@@ -30,8 +30,7 @@ int train_ensemble(const api::TrainRequest& request, const TrainOptions& options
   const auto on_search = [&](const search::Directory& directory, const std::string& slots) {
     progress.begin(directory.plan());
     if (options.json) return;
-    fmt::print("ensemble: {}\nslots: {}\n", directory.path().string(), slots);
-    std::fflush(stdout);
+    progress.say(fmt::format("ensemble: {}\nslots: {}", directory.path().string(), slots));
   };
   const api::Searched searched =
       api::train_ensemble(std::move(asked), options.ensemble, api::parse_combine(options.combine),
