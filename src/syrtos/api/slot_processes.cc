@@ -24,6 +24,8 @@ namespace {
 constexpr int kMostFailures = 8;  // to start, one after the other, of a process of this machine
 constexpr double kHostPatience = 600;  // seconds that hosts may all be away
 constexpr double kStart = 60;          // seconds for a process to say that it is there
+constexpr size_t kShownOfLine = 200;   // bytes of one that is not understood
+constexpr size_t kMostLine = 1 << 20;  // bytes; whoever prints so much without an end is no slot
 
 /// Whatever can be read now. False: it was closed.
 bool read_into(int descriptor, std::string& text) {
@@ -85,6 +87,7 @@ class SlotProcesses::Slot {
       take(text_.substr(0, end), number, news);
       text_.erase(0, end + 1);
     }
+    if (text_.size() > kMostLine) text_.clear();
     if (const auto ending = process_->ended()) {
       lose(number, news, why(*ending));
     } else if (seconds_since(heard_) > (there_ ? kSlotSilence : kStart)) {
@@ -122,21 +125,36 @@ class SlotProcesses::Slot {
         "\n");
   }
 
+  /// A login shell over there may print lines of its own, whatever they look like.
   void take(const std::string& line, int number, std::vector<News>& news) {
     const json message = json::parse(line, nullptr, false);
-    // A login shell over there may print lines of its own.
-    if (!message.is_object() || message.value("is", "") == "alive") return;
+    if (!message.is_object()) return;
+    try {
+      understand(message, number, news);
+    } catch (const RequestError& error) {
+      log_info("slot {} says '{}': {}", number, line.substr(0, kShownOfLine), error.what());
+    } catch (const json::exception& error) {
+      log_info("slot {} says '{}': {}", number, line.substr(0, kShownOfLine), error.what());
+    }
+  }
+
+  void understand(const json& message, int number, std::vector<News>& news) {
+    if (message.value("is", "") == "alive") return;
+    const bool sees = message.value("sees", false);
+    const bool leaves = message.value("leaves", false);
     News one = parse_news(message);
     one.slot = number;
+    if (one.kind == News::Kind::gone) fail_request("whether it is gone is not for it to say");
     if (one.kind == News::Kind::free) {
-      sees_ = message.value("sees", false);
+      if (there_) return;  // said twice
+      sees_ = sees;
       there_ = true;
       failures_ = 0;
+    } else if (!there_) {
+      fail_request("it has not said that it is free");
     }
     news.push_back(std::move(one));
-    if (there_ && message.value("leaves", false)) {
-      leave(number, news, fmt::format("its process on {} was asked to end", host()));
-    }
+    if (leaves) leave(number, news, fmt::format("its process on {} was asked to end", host()));
   }
 
   void leave(int number, std::vector<News>& news, const std::string& reason) {

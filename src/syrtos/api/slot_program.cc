@@ -27,6 +27,13 @@ using nlohmann::json;
 
 namespace {
 
+/// Empty: there is none, or something else.
+std::string word_in(const json& message, const char* key) {
+  if (!message.is_object()) return {};
+  const auto found = message.find(key);
+  return found != message.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 /// The search, as its slot hears and tells it. Reads on a thread of its own.
 class SearchLine {
  public:
@@ -95,8 +102,7 @@ class SearchLine {
 
   void take(const std::string& line) {
     json message = json::parse(line, nullptr, false);
-    if (!message.is_object()) return;
-    const std::string what = message.value("do", "");
+    const std::string what = word_in(message, "do");
     if (what == "stop") stops_ = true;
     if (what != "train" && what != "hello") return;
     // Stops are about what was said to be trained before them, whether that has begun or not.
@@ -133,8 +139,8 @@ class SearchLine {
 };
 
 bool sees(const json& hello) {
-  const auto owner = run::read_owner(hello.value("search", ""));
-  return owner && owner->token == hello.value("token", "");
+  const auto owner = run::read_owner(word_in(hello, "search"));
+  return owner && owner->token == word_in(hello, "token");
 }
 
 }  // namespace
@@ -145,7 +151,7 @@ void serve_slot(const Surroundings& surroundings, const std::function<void()>& e
   own.should_stop = [&] { return line.stops() || surroundings.should_stop(); };
   // Who was asked to end does so: another process takes its place, and what it had goes on there.
   while (const std::optional<json> message = line.next(surroundings.should_stop)) {
-    if (message->value("do", "") == "hello") {
+    if (word_in(*message, "do") == "hello") {
       json news = to_json(search::News{.kind = search::News::Kind::free});
       news["sees"] = sees(*message);
       line.tell(news);
