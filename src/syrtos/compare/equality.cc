@@ -179,16 +179,24 @@ std::string wrong_shape(const json& description, const json& shapes) {
   return {};
 }
 
-/// Of what came back, the tensors that we have too, in our shapes.
-Arrays checked(const Arrays& ours, Arrays theirs, const std::string& peer,
+/// What the peer wrote into the file.
+Arrays read_from(const Peer& peer, const std::string& file) {
+  Arrays arrays;
+  peer.understand([&] { arrays = read_npz(file); });
+  return arrays;
+}
+
+/// The same; of it there must be the tensors that we have too, in our shapes.
+Arrays read_as(const Arrays& ours, const Peer& peer, const std::string& file,
                const std::string& what) {
+  Arrays theirs = read_from(peer, file);
   for (const auto& [name, values] : ours) {
     const auto found = theirs.find(name);
     if (found == theirs.end()) {
-      throw PeerFailed(fmt::format("{}: {}: {} is missing", peer, what, name));
+      throw PeerFailed(fmt::format("{}: {}: {} is missing", peer.name(), what, name));
     }
     if (found->second.shape != values.shape) {
-      throw PeerFailed(fmt::format("{}: {}: {} is {}, expected {}", peer, what, name,
+      throw PeerFailed(fmt::format("{}: {}: {} is {}, expected {}", peer.name(), what, name,
                                    syrtos::to_string(found->second.shape),
                                    syrtos::to_string(values.shape)));
     }
@@ -221,18 +229,18 @@ Arrays batch_arrays(const Batch& batch) {
 
 void EqualityTest::compare_in(Precision precision, Talk& talk) {
   const Tolerance& tolerance = tolerance_of(precision);
-  const std::string& name = talk.peer.name();
   const auto file = [&](const char* what) {
     return (how_.scratch / fmt::format("{}-{}.npz", what, to_string(precision))).string();
   };
   const std::string weights = file("weights");
   const std::string batch = file("batch");
   const std::string back = file("back");
-  const json shapes = talk.peer.ask({{"do", "build"},
-                                     {"description", *description_},
-                                     {"dtype", to_string(precision)},
-                                     {"threads", how_.threads}})["shapes"];
-  const std::string wrong = wrong_shape(*description_, shapes);
+  const json built = talk.peer.ask({{"do", "build"},
+                                    {"description", *description_},
+                                    {"dtype", to_string(precision)},
+                                    {"threads", how_.threads}});
+  std::string wrong;
+  talk.peer.understand([&] { wrong = wrong_shape(*description_, built.at("shapes")); });
   talk.add({.what = "shapes",
             .precision = precision,
             .largest = 0,
@@ -250,19 +258,19 @@ void EqualityTest::compare_in(Precision precision, Talk& talk) {
   const auto set = [&] { talk.peer.ask({{"do", "set"}, {"file", weights}}); };
   const auto get = [&](const char* what) {
     talk.peer.ask({{"do", "get"}, {"file", back}});
-    return checked(start_, read_npz(back), name, what);
+    return read_as(start_, talk.peer, back, what);
   };
   set();
   talk.add(row_of("values", precision, start_, get("weights"), tolerance.values));
 
   const Expected& ours = expected(precision);
   const json passed = talk.peer.ask({{"do", "gradients"}, {"batch", batch}, {"file", back}});
-  const Arrays gradients = checked(ours.gradients, read_npz(back), name, "gradients");
+  const Arrays gradients = read_as(ours.gradients, talk.peer, back, "gradients");
   const ops::RefTensor one({1});
   Arrays our_loss = {{"loss", one}};
   Arrays their_loss = our_loss;
   our_loss["loss"][0] = ours.loss;
-  their_loss["loss"][0] = passed.at("loss");
+  talk.peer.understand([&] { their_loss["loss"][0] = passed.at("loss"); });
   if (!talk.add(row_of("loss", precision, our_loss, their_loss, tolerance.loss)).holds &&
       !talk.forward) {
     talk.forward = precision;
@@ -303,7 +311,8 @@ void EqualityTest::explain(Talk& talk) {
   try {
     talk.peer.ask({{"do", "set"}, {"file", weights}});
     talk.peer.ask({{"do", "outputs"}, {"batch", batch}, {"file", back}});
-    cause = forward_cause(*description_, reference.outputs(batch_), read_npz(back), tolerance);
+    cause = forward_cause(*description_, reference.outputs(batch_), read_from(talk.peer, back),
+                          tolerance);
   } catch (const PeerCannot&) {  // gradients say something, too
   }
   if (cause.layer.empty() && !talk.their_gradients.empty()) {

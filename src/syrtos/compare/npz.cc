@@ -153,7 +153,8 @@ Arrays read_npz(const std::filesystem::path& file) {
     const int status = archive_read_next_header(in.get(), &entry);
     if (status == ARCHIVE_EOF) return result;
     if (status != ARCHIVE_OK) fail_run("cannot read {}: {}", file.string(), reason(in.get()));
-    std::string name = archive_entry_pathname(entry);
+    const char* path = archive_entry_pathname(entry);
+    std::string name = path == nullptr ? "" : path;
     if (name.ends_with(".npy")) name.resize(name.size() - 4);
     try {
       result.insert_or_assign(name, parse_npy(read_entry(in.get())));

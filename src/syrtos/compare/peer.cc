@@ -67,12 +67,24 @@ Peer::~Peer() = default;
 
 void Peer::say_hello() {
   const json answer = ask({{"do", "hello"}});
-  try {
+  understand([&] {
     facts_ = {answer.at("name"), answer.at("version"), answer.at("python"), answer.at("double"),
               answer.at("modes")};
+  });
+}
+
+void Peer::understand(const std::function<void()>& take) const {
+  const auto misunderstood = [&](const std::exception& error) {
+    fail(fmt::format("gave an answer to '{}' that is not understood: {}", asked_, error.what()));
+  };
+  try {
+    take();
+  } catch (const PeerFailed&) {
+    throw;
+  } catch (const RunError& error) {
+    misunderstood(error);
   } catch (const json::exception& error) {
-    fail(fmt::format("says of itself {}, which is not understood ({})",
-                     answer.dump().substr(0, 200), error.what()));
+    misunderstood(error);
   }
 }
 

@@ -69,6 +69,9 @@ class Peer {
   /// In two halves, so that several peers can work at the same time.
   void send(const nlohmann::json& request);
   nlohmann::json receive(std::optional<double> seconds = {});
+  /// Takes an answer, or a file that it wrote, apart: what `take` finds wrong with it (a RunError,
+  /// a JSON value that is missing or of another type) is the peer's failure.
+  void understand(const std::function<void()>& take) const;
 
  private:
   void say_hello();

@@ -24,12 +24,34 @@ json to_json(const Rule& rule) {
   return {{"lr", rule.lr}, {"momentum", rule.momentum}, {"weight_decay", rule.weight_decay}};
 }
 
-double largest_rank(const std::vector<json>& answers) {
-  double slowest = 0;
-  for (const json& answer : answers) {
-    slowest = std::max(slowest, median(answer.at("steps").get<std::vector<double>>()));
+/// The median of what was measured of each step.
+double median_of(const std::vector<double>& steps) {
+  if (steps.empty()) fail_run("expected the times of some steps, found none");
+  return median(steps);
+}
+
+/// Adds what one rank of a peer says of a job to what all of them come to.
+void add_rank(const json& answer, const std::string& host, json& result) {
+  result["step_s"] = std::max(result.value("step_s", 0.0),
+                              median_of(answer.at("steps").get<std::vector<double>>()));
+  result["cpu_s"] = result.value("cpu_s", 0.0) + answer.at("cpu").get<double>();
+  result["memory"] = std::max(result.value("memory", 0.0), answer.at("memory").get<double>());
+  const double taken = answer.at("steps_taken");
+  if (!(taken > 0)) fail_run("expected steps that were taken, found {}", taken);
+  for (const auto& [name, bytes] : answer.at("wire").items()) {
+    result["wire"][fmt::format("{} {}", host, name)] = bytes.get<double>() / taken;
   }
-  return slowest;
+}
+
+/// What is kept of a profile.
+json operators_of(const json& profile) {
+  json operators = json::array();
+  for (const json& one : profile.at("operators")) {
+    operators.push_back({{"name", one.at("name").get<std::string>()},
+                         {"kind", one.at("kind").get<std::string>()},
+                         {"seconds", one.at("seconds").get<double>()}});
+  }
+  return operators;
 }
 
 }  // namespace
@@ -189,23 +211,27 @@ json Timing::run_peer_alone(const Cell& cell, const Subject& subject) {
             {"dtype", "f32"},
             {"threads", request_.threads}});
   peer.ask({{"do", "set"}, {"file", subject.weights}});
+  json result;
   if (cell.phase == 3) {
-    return peer.ask({{"do", "profile"},
-                     {"batch", subject.batch},
-                     {"rule", to_json(request_.rule)},
-                     {"steps", kProfiledSteps}});
+    const json profile = peer.ask({{"do", "profile"},
+                                   {"batch", subject.batch},
+                                   {"rule", to_json(request_.rule)},
+                                   {"steps", kProfiledSteps}});
+    peer.understand([&] { result = {{"operators", operators_of(profile)}}; });
+    return result;
   }
   const json answer = peer.ask({{"do", "time"},
                                 {"batch", subject.batch},
                                 {"rule", to_json(request_.rule)},
                                 {"seconds", request_.seconds}});
-  json result;
-  for (const char* part : kParts) {
-    std::vector<double> seconds;
-    for (const json& step : answer.at("steps")) seconds.push_back(step.at(part));
-    result[part] = median(seconds);
-  }
-  result["memory"] = answer.at("memory");
+  peer.understand([&] {
+    for (const char* part : kParts) {
+      std::vector<double> seconds;
+      for (const json& step : answer.at("steps")) seconds.push_back(step.at(part));
+      result[part] = median_of(seconds);
+    }
+    result["memory"] = answer.at("memory").get<double>();
+  });
   return result;
 }
 
@@ -261,21 +287,11 @@ json Timing::run_peers(const Cell& cell, const Subject& subject) {
                   {"port", port},
                   {"mode", cell.side.mode}}}};
   });
-  json result = {{"step_s", largest_rank(answers)}, {"wire", json::object()}};
-  double cpu = 0;
-  double memory = 0;
+  json result = {{"wire", json::object()}};
   for (size_t rank = 0; rank < workers; ++rank) {
-    const json& answer = answers[rank];
-    const double taken = answer.at("steps_taken");
-    cpu += answer.at("cpu").get<double>();
-    memory = std::max(memory, answer.at("memory").get<double>());
-    for (const auto& [name, bytes] : answer.at("wire").items()) {
-      const std::string host = request_.hosts.empty() ? "this machine" : request_.hosts[rank].name;
-      result["wire"][fmt::format("{} {}", host, name)] = bytes.get<double>() / taken;
-    }
+    const std::string host = request_.hosts.empty() ? "this machine" : request_.hosts[rank].name;
+    ranks[rank]->understand([&] { add_rank(answers[rank], host, result); });
   }
-  result["cpu_s"] = cpu;
-  result["memory"] = memory;
   return result;
 }
 
