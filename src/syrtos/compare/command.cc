@@ -19,18 +19,43 @@ namespace syrtos::compare {
 namespace {
 
 constexpr int kLookMs = 100;
+constexpr int kLastBlocks = 64;
 
-/// What can be read now, to `to` and the log. False: there is nothing more to come.
-bool take(int descriptor, std::string& to, std::ofstream& log) {
-  std::array<char, 1 << 16> block;
-  for (;;) {
-    const ssize_t got = read(descriptor, block.data(), block.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return got < 0;
-    to.append(block.data(), static_cast<size_t>(got));
-    if (log.is_open()) log.write(block.data(), got).flush();
+/// What a command prints on one of its ends.
+class Printed {
+ public:
+  Printed(int descriptor, std::string& to, std::ofstream& log)
+      : descriptor_(descriptor), to_(to), log_(log) {}
+
+  int descriptor() const { return descriptor_; }
+
+  /// Takes a block, if there is one. False: there is none.
+  bool take() {
+    std::array<char, 1 << 16> block;
+    ssize_t got = -1;
+    do {
+      got = read(descriptor_, block.data(), block.size());
+    } while (got < 0 && errno == EINTR);
+    if (got == 0) is_open_ = false;
+    if (got <= 0) return false;
+    to_.append(block.data(), static_cast<size_t>(got));
+    if (to_.size() > 2 * kMostKept) to_.erase(0, to_.size() - kMostKept);
+    if (log_.is_open() && logged_ < kMostLogged) log_.write(block.data(), got).flush();
+    logged_ += static_cast<size_t>(got);
+    return true;
   }
-}
+  bool is_open() const { return is_open_; }
+
+ private:
+  static constexpr size_t kMostKept = size_t{16} << 20;  // bytes, as the next
+  static constexpr size_t kMostLogged = size_t{64} << 20;
+
+  const int descriptor_;
+  std::string& to_;
+  std::ofstream& log_;
+  size_t logged_ = 0;
+  bool is_open_ = true;
+};
 
 }  // namespace
 
@@ -60,23 +85,25 @@ Done run_command(const std::vector<std::string>& words, const CommandOptions& op
   try {
     launch::Process process(words);
     process.input.close();
-    for (bool open = true; open;) {
-      std::array<pollfd, 2> ends = {pollfd{process.output.get(), POLLIN, 0},
-                                    pollfd{process.error.get(), POLLIN, 0}};
+    Printed output(process.output.get(), done.output, log);
+    Printed error(process.error.get(), done.error, log);
+    while (!done.timed_out) {
+      std::array<pollfd, 2> ends = {pollfd{output.descriptor(), POLLIN, 0},
+                                    pollfd{error.descriptor(), POLLIN, 0}};
       poll(ends.data(), ends.size(), kLookMs);
-      const bool more_output = take(process.output.get(), done.output, log);
-      const bool more_error = take(process.error.get(), done.error, log);
-      const auto ending = process.ended();
-      if (ending) {
-        take(process.output.get(), done.output, log);
-        take(process.error.get(), done.error, log);
-        done.ending = *ending;
+      const bool ended = process.ended().has_value();
+      // After its end what it left in its pipes, and no more: others may go on to print.
+      for (int blocks = ended ? kLastBlocks : 1; blocks > 0; --blocks) {
+        const bool more_output = output.take();
+        if (!error.take() && !more_output) break;
+      }
+      if (ended) {
+        done.ending = *process.ended();
         return done;
       }
-      if (!more_output && !more_error) usleep(1000 * 10);  // about to end
+      if (!output.is_open() && !error.is_open()) usleep(1000 * 10);  // about to end
       if (options.should_stop()) fail_run("{} was interrupted", words[0]);
       done.timed_out = Clock::now() > end;
-      open = !done.timed_out;
     }
   } catch (const RunError&) {
     if (options.should_stop()) throw;

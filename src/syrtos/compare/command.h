@@ -11,7 +11,7 @@ namespace syrtos::compare {
 
 struct CommandOptions {
   double seconds = 600;            ///< then it is ended
-  std::filesystem::path log = {};  ///< gets what it prints, as well; empty: nothing
+  std::filesystem::path log = {};  ///< gets what it prints, as well, 64 MiB at most; empty: nothing
   std::function<bool()> should_stop = [] { return false; };
 };
 
@@ -19,8 +19,8 @@ struct CommandOptions {
 struct Done {
   Ending ending;
   bool timed_out = false;
-  std::string output;  ///< standard output
-  std::string error;   ///< standard error
+  std::string output;  ///< standard output; of more than 16 MiB the end
+  std::string error;   ///< standard error; the same
 
   /// The last lines of both, indented.
   std::string end_of_output() const;

@@ -21,6 +21,7 @@ namespace {
 constexpr size_t kKept = 4000;  // bytes of what it printed, for errors
 constexpr size_t kLongestAnswer = 64UL << 20;
 constexpr int kLookMs = 100;
+constexpr int kLastBlocks = 64;
 
 launch::Process start(const std::string& name, const std::vector<std::string>& command) {
   try {
@@ -110,7 +111,8 @@ json Peer::receive(std::optional<double> seconds) {
       return parsed(line);
     }
     if (const auto ending = process_.ended()) {
-      take_output(0);
+      // What it left in its pipes, and no more: others that it started may go on to print.
+      for (int blocks = 0; blocks < kLastBlocks && take_output(0); ++blocks) continue;
       if (answers_.find('\n') != std::string::npos) continue;
       fail(fmt::format("{} while it was asked for '{}'", ending->text(), asked_));
     }
@@ -141,34 +143,45 @@ json Peer::parsed(const std::string& line) const {
   return answer;
 }
 
-void Peer::take_output(int wait_ms) {
+/// A block of each at most, so that whoever prints without an end is asked for its answer and for
+/// the time. False: there was none.
+bool Peer::take_output(int wait_ms) {
   process_.tell_rest();
   std::array<pollfd, 3> ends = {
       pollfd{process_.output.get(), POLLIN, 0}, pollfd{process_.error.get(), POLLIN, 0},
       pollfd{process_.has_more_to_tell() ? process_.input.get() : -1, POLLOUT, 0}};
-  if (poll(ends.data(), ends.size(), wait_ms) <= 0) return;
-  if (ends[0].revents != 0) drain(process_.output.get(), true);
-  if (ends[1].revents != 0) drain(process_.error.get(), false);
+  if (poll(ends.data(), ends.size(), wait_ms) <= 0) return false;
+  const bool answered = ends[0].revents != 0 && take_block(process_.output.get(), true);
+  const bool printed = ends[1].revents != 0 && take_block(process_.error.get(), false);
+  return answered || printed;
 }
 
-void Peer::drain(int descriptor, bool is_answer) {
+bool Peer::take_block(int descriptor, bool is_answer) {
   std::array<char, 1 << 16> block;
-  for (;;) {
-    const ssize_t got = read(descriptor, block.data(), block.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) {
-      if (got == 0) usleep(1000);  // it has closed this end and is about to end
-      return;
-    }
-    const std::string text(block.data(), static_cast<size_t>(got));
-    if (is_answer) {
-      answers_ += text;
-      return;
-    }
-    std::ofstream(log_, std::ios::app | std::ios::binary) << text;
-    said_ += text;
-    if (said_.size() > kKept) said_.erase(0, said_.size() - kKept);
+  ssize_t got = -1;
+  do {
+    got = read(descriptor, block.data(), block.size());
+  } while (got < 0 && errno == EINTR);
+  if (got == 0) usleep(1000);  // it has closed this end and is about to end
+  if (got <= 0) return false;
+  const std::string text(block.data(), static_cast<size_t>(got));
+  if (is_answer) {
+    answers_ += text;
+  } else {
+    keep(text);
   }
+  return true;
+}
+
+void Peer::keep(const std::string& printed) {
+  if (logged_ < kMostLogged) {
+    std::ofstream log(log_, std::ios::app | std::ios::binary);
+    log << printed;
+    logged_ += printed.size();
+    if (logged_ >= kMostLogged) log << "\n(what it printed after this is left out)\n";
+  }
+  said_ += printed;
+  if (said_.size() > kKept) said_.erase(0, said_.size() - kKept);
 }
 
 void Peer::fail(const std::string& what) const {

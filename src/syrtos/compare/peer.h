@@ -49,12 +49,15 @@ struct PeerFacts {
 /// Not thread-safe.
 class Peer {
  public:
+  static constexpr size_t kMostLogged = size_t{64} << 20;
+
   struct Limits {
     double seconds = 300;  ///< for one answer
     std::function<bool()> should_stop = [] { return false; };
   };
 
-  /// Starts it; `log` gets what it prints. Throws PeerFailed.
+  /// Starts it; `log` gets what it prints, as long as that is no more than kMostLogged. Throws
+  /// PeerFailed.
   Peer(const PeerProgram& program, std::filesystem::path log, Limits limits);
   /// The same by a command of one's own, such as one that runs it on another host.
   Peer(std::string name, const std::vector<std::string>& command, std::filesystem::path log,
@@ -75,8 +78,9 @@ class Peer {
 
  private:
   void say_hello();
-  void take_output(int wait_ms);
-  void drain(int descriptor, bool is_answer);
+  bool take_output(int wait_ms);
+  bool take_block(int descriptor, bool is_answer);
+  void keep(const std::string& printed);
   [[noreturn]] void fail(const std::string& what) const;
   nlohmann::json parsed(const std::string& line) const;
 
@@ -88,6 +92,7 @@ class Peer {
   std::string asked_;    // what it does now
   std::string answers_;  // not read yet
   std::string said_;     // the end of what it printed
+  size_t logged_ = 0;    // bytes
 };
 
 }  // namespace syrtos::compare
