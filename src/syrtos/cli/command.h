@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "syrtos/api/surroundings.h"
@@ -33,6 +34,10 @@ std::vector<std::string> own_command(const Context& context,
 
 /// How hosts get this program: a package is copied to those that lack it, unless `installed`.
 launch::HostProgram host_program(const Context& context, bool installed);
+
+/// For what starts its processes itself. Throws RequestError where mpirun, srun or the like has
+/// started this one among others. `what`: "a search".
+void refuse_started_ranks(std::string_view what, const Context& context);
 
 /// Ends the process at once, from any thread; for ranks whose launcher is gone.
 [[noreturn]] void end_process();

@@ -113,6 +113,7 @@ int run_search(const Options& options, const Context& context) {
     return kExitDone;
   }
   outlive_readers();
+  refuse_started_ranks("a search", context);
   Page::check(options.web);
   const api::SearchRequest request = request_of(options);
   api::SlotPrograms programs{.command = own_command(context, {"slot"}),

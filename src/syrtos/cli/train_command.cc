@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 
-#include "syrtos/api/ensemble.h"
 #include "syrtos/api/launch.h"
 #include "syrtos/api/rank.h"
 #include "syrtos/api/run_network.h"
@@ -19,7 +18,6 @@
 #include "syrtos/cli/progress.h"
 #include "syrtos/cli/train_options.h"
 #include "syrtos/run/directory.h"
-#include "syrtos/search/directory.h"
 #include "syrtos/train/progress/observer_thread.h"
 
 namespace syrtos::cli {
@@ -227,16 +225,19 @@ int train_here(const api::TrainRequest& request, const TrainOptions& options,
 int run_train(TrainOptions options, const Context& context) {
   outlive_readers();
   const double asked = wall_clock() - process_age();
-  if (!options.resume.empty() && api::is_ensemble(options.resume) &&
-      search::Directory::is_search(options.resume)) {
-    return train_ensemble({}, options, context);
-  }
+  const bool goes_on = goes_on_as_ensemble(options);
+  if (goes_on || options.ensemble != 0) check_ensemble_options(options, context);
+  if (goes_on) return train_ensemble({}, options, context);
   api::TrainRequest request{.job = read_job(options),
                             .resume = options.resume,
                             .claim = {.force = options.force},
                             .planned_step_s = options.planned_step};
   request.asked = asked;
   if (options.ensemble != 0) return train_ensemble(request, options, context);
+  if (options.slots != 0 || !options.combine.empty()) {
+    fail_request("{} is for --ensemble N: give that too, or leave it out",
+                 options.slots != 0 ? "--slots" : "--combine");
+  }
   if (!options.launcher.empty()) chosen_launcher(options);  // refuses unknown ones
   if (!options.automatic && !(options.cluster.empty() && options.compute.empty())) {
     fail_request("{} is for the plan of --auto: give --auto too, or leave it out",
@@ -310,9 +311,10 @@ void add_train(Command app, Run& run) {
                   "train so many networks that differ in their seeds and answer together")
       .type_name("N");
   command
-      .add_option("--combine", options->combine,
-                  "with --ensemble: mean of probabilities, vote, or weights that are learnt")
-      .show_default();
+      .add_option(
+          "--combine", options->combine,
+          "with --ensemble: mean of probabilities (default), vote, or weights that are learnt")
+      .type_name("TEXT");
   command.add_option("--slots", options->slots,
                      "with --ensemble: members trained at once (default: what is fastest)");
   command.add_option("--web", options->web, "show how it goes on a page, at this port or any")

@@ -13,6 +13,66 @@
 
 namespace syrtos::cli {
 
+namespace {
+
+/// What another kind of training takes, and this one would not look at.
+void refuse_options_of_others(const TrainOptions& options) {
+  struct Other {
+    bool given;
+    std::string_view option;
+    std::string_view why;
+  };
+  const Other others[] = {
+      {options.automatic, "--auto", "it plans one training"},
+      {!options.cluster.empty(), "--cluster", "it is for the plan of --auto"},
+      {!options.compute.empty(), "--compute", "it is for the plan of --auto"},
+      {!options.launcher.empty(), "--launcher",
+       "members are started in --slots, here or on --hosts"},
+      {options.no_replace, "--no-replace", "members whose process is lost are trained again"},
+      {!options.web.empty(), "--web", "it shows one run: syrtos search --show DIR shows all"},
+      {options.installed && options.hosts.empty(), "--installed", "it is for --hosts"},
+  };
+  for (const auto& [given, option, why] : others) {
+    if (given) fail_request("{} does not go with an ensemble: {}; leave it out", option, why);
+  }
+}
+
+/// The members are what they were when the ensemble was begun.
+void refuse_changes(const TrainOptions& options) {
+  const std::string option = !options.fields.empty() ? std::string(options.fields[0].first->option)
+                             : options.ensemble != 0 ? "--ensemble"
+                             : !options.combine.empty()  ? "--combine"
+                             : !options.job_file.empty() ? options.job_file
+                                                         : "";
+  if (option.empty()) return;
+  fail_request(
+      "{} cannot change when an ensemble goes on: its members would not be comparable; only "
+      "--slots and --hosts can",
+      option);
+}
+
+api::Combine combine_of(const TrainOptions& options) {
+  return options.combine.empty() ? api::Combine::mean : api::parse_combine(options.combine);
+}
+
+}  // namespace
+
+void check_ensemble_options(const TrainOptions& options, const Context& context) {
+  refuse_started_ranks("an ensemble", context);
+  refuse_options_of_others(options);
+  if (options.resume.empty()) return;
+  if (!goes_on_as_ensemble(options)) {
+    fail_request("--ensemble trains new networks, and {} is one run: leave --resume out",
+                 options.resume);
+  }
+  refuse_changes(options);
+}
+
+bool goes_on_as_ensemble(const TrainOptions& options) {
+  return !options.resume.empty() && api::is_ensemble(options.resume) &&
+         search::Directory::is_search(options.resume);
+}
+
 int train_ensemble(const api::TrainRequest& request, const TrainOptions& options,
                    const Context& context) {
   api::SearchRequest asked;
@@ -33,8 +93,8 @@ int train_ensemble(const api::TrainRequest& request, const TrainOptions& options
     progress.say(fmt::format("ensemble: {}\nslots: {}", directory.path().string(), slots));
   };
   const api::Searched searched =
-      api::train_ensemble(std::move(asked), options.ensemble, api::parse_combine(options.combine),
-                          programs, surroundings(context), progress, on_search);
+      api::train_ensemble(std::move(asked), options.ensemble, combine_of(options), programs,
+                          surroundings(context), progress, on_search);
   progress.clear();
   const std::string go_on = fmt::format("syrtos train --resume {}{}", searched.directory.string(),
                                         placing_options(options));

@@ -26,8 +26,8 @@ struct TrainOptions {
   bool no_replace = false;
 
   int64_t ensemble = 0;  ///< members; 0: one network
-  std::string combine = "mean";
-  int slots = 0;  ///< of an ensemble: members at once; 0: what is fastest
+  std::string combine;   ///< empty: mean
+  int slots = 0;         ///< of an ensemble: members at once; 0: what is fastest
 
   std::string web;  ///< port of the live page, 0: any; empty: no page
 
@@ -52,6 +52,10 @@ std::string placing_options(const TrainOptions& options);
 /// How to go on with a run in the way it was started.
 std::string resume_command(const std::filesystem::path& run, const std::string& placing_options);
 
+/// The run to go on with is an ensemble.
+bool goes_on_as_ensemble(const TrainOptions& options);
+/// Throws RequestError for options that an ensemble does not take, and under mpirun and the like.
+void check_ensemble_options(const TrainOptions& options, const Context& context);
 /// Trains an ensemble and prints what it comes to; returns the exit code.
 int train_ensemble(const api::TrainRequest& request, const TrainOptions& options,
                    const Context& context);
