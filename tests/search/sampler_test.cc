@@ -54,6 +54,26 @@ TEST(Sampler, TriesEveryPointOfASmallSpaceOnce) {
   EXPECT_EQ(points.size(), 12u);
 }
 
+TEST(Grid, HasEveryWholeNumber) {
+  const auto batches = [](const std::string& range) {
+    std::set<int> found;
+    const Plan plan = parse_plan("[space]\nbatch = { " + range + " }\n", "space.toml");
+    for (const Point& point : grid_points(plan)) {
+      EXPECT_TRUE(found.insert(std::stoi(point.at("batch"))).second) << point.at("batch");
+    }
+    return found;
+  };
+  for (const std::string kind : {"log", "range"}) {
+    for (const std::string points : {"", ", points = 100", ", points = 250"}) {
+      const std::set<int> found = batches(kind + " = [1, 100]" + points);
+      EXPECT_EQ(found.size(), 100u) << kind << points;
+      EXPECT_EQ(*found.begin(), 1);
+      EXPECT_EQ(*found.rbegin(), 100);
+    }
+  }
+  EXPECT_EQ(batches("log = [1, 64], points = 7"), (std::set<int>{1, 2, 4, 8, 16, 32, 64}));
+}
+
 /// Minimises a function of the points that a sampler proposes; the best after so many.
 double minimise(const std::string& sampler, int64_t seed, int trials) {
   Plan plan = parse_plan(

@@ -16,6 +16,14 @@ namespace {
 constexpr double kMostGrid = 100'000;  // each is a run with a directory
 constexpr double kFewPoints = 10'000;  // of which it is looked up which are left
 
+/// From one end, 0, to the other, 1: not as Parameter::at(), which gives each number its part.
+std::string whole_between(const Parameter& parameter, double part) {
+  const double value = parameter.kind == Parameter::Kind::log
+                           ? parameter.low * std::pow(parameter.high / parameter.low, part)
+                           : parameter.low + part * (parameter.high - parameter.low);
+  return fmt::format("{:.0f}", std::round(value));
+}
+
 std::vector<std::string> grid_values(const Parameter& parameter) {
   if (parameter.kind == Parameter::Kind::choice) return parameter.choices;
   const int64_t count = parameter.points > 0 ? parameter.points : parameter.values();
@@ -25,11 +33,13 @@ std::vector<std::string> grid_values(const Parameter& parameter) {
         "list them, or use another --sampler",
         parameter.key());
   }
+  const bool all = parameter.is_whole() && count >= parameter.values();
   std::vector<std::string> values;
-  const double ends = parameter.is_whole() ? 0.5 / static_cast<double>(parameter.values()) : 0;
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = 0; i < (all ? parameter.values() : count); ++i) {
     const double part = count == 1 ? 0.5 : static_cast<double>(i) / static_cast<double>(count - 1);
-    std::string value = parameter.at(ends + part * (1 - 2 * ends));
+    std::string value = all                    ? fmt::format("{:.0f}", parameter.low + i)
+                        : parameter.is_whole() ? whole_between(parameter, part)
+                                               : parameter.at(part);
     if (values.empty() || values.back() != value) values.push_back(std::move(value));
   }
   return values;
