@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "syrtos/base/error.h"
+#include "syrtos/job/record.h"
 #include "syrtos/report/run_reader.h"
 #include "syrtos/trace/recorder.h"
 #include "tests/report/made_run.h"
@@ -238,6 +239,23 @@ TEST(Explain, KnowsTheUpdatesOfTheLastPartOfARun) {
                                "exchange": "ps", "sync": "join", "wire": "f32",
                                "update": "server", "begun": 1, "ended": 2, "lost": []}]})");
   EXPECT_TRUE(read_run(made.path).job.strategy.updates_at_servers());
+}
+
+TEST(ReadRun, KnowsThePartsOfItsNetworkFromTheJobAlone) {
+  MadeRun made;
+  job::JobRequest request;
+  request.network = "alexnet";
+  request.workers = 4;
+  request.accumulate = 4;
+  request.split = "layers:2";
+  request.exchange = "allreduce:ring";
+  made.write("job.toml", job::to_record(request));
+  made.write_steps();  // the run was killed before it had an epoch
+  const report::Run run = read_run(made.path);
+  EXPECT_TRUE(run.job.in_parts());
+  EXPECT_EQ(run.job.replicas(), 2);
+  EXPECT_EQ(to_string(run.job.strategy.exchange), "allreduce:ring");
+  EXPECT_THAT(run.notes, Not(Contains(HasSubstr("job.toml"))));
 }
 
 TEST(Explain, AnExchangeThatNobodyKnowsIsNotedAndNotSimulated) {

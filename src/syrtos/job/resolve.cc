@@ -78,19 +78,7 @@ strategy::Options strategy_options(const JobRequest& request) {
           request.permits);
   require(request.bucket_mb >= 0 && request.bucket_mb <= 4096, "--bucket-mb", "0 (chosen) to 4096",
           request.bucket_mb);
-  strategy::Options options;
-  options.exchange = strategy::parse_exchange(request.exchange);
-  options.sync = strategy::parse_sync(request.sync);
-  options.wire = strategy::parse_wire(request.wire);
-  options.update = strategy::parse_update(request.update, options.exchange);
-  options.split = strategy::parse_split(split_text(request.split));
-  options.pipeline = strategy::parse_pipeline(request.pipeline);
-  options.permits = static_cast<int>(request.permits);
-  options.bucket_mb = request.bucket_mb;
-  if (const auto links = strategy::parse_links(request.links)) {
-    options.link = *links;
-    options.link_is_known = true;
-  }
+  strategy::Options options = way_of(request);
   strategy::check(options, static_cast<int>(request.workers), request.batch, request.clip > 0);
   if (options.updates_at_servers() && request.lookahead > 0) {
     fail_request("--lookahead: only workers know both weights: use --update worker");
@@ -166,6 +154,23 @@ int threads_of(const JobRequest& request, const strategy::Options& options, cons
 }
 
 }  // namespace
+
+strategy::Options way_of(const JobRequest& request) {
+  strategy::Options options;
+  options.exchange = strategy::parse_exchange(request.exchange);
+  options.sync = strategy::parse_sync(request.sync);
+  options.wire = strategy::parse_wire(request.wire);
+  options.update = strategy::parse_update(request.update, options.exchange);
+  options.split = strategy::parse_split(split_text(request.split));
+  options.pipeline = strategy::parse_pipeline(request.pipeline);
+  options.permits = static_cast<int>(request.permits);
+  options.bucket_mb = request.bucket_mb;
+  if (const auto links = strategy::parse_links(request.links)) {
+    options.link = *links;
+    options.link_is_known = true;
+  }
+  return options;
+}
 
 Job resolve(const JobRequest& request, const CpuInfo& cpu, const std::filesystem::path& cache_home,
             Own own) {

@@ -22,6 +22,10 @@ struct Own {
 Job resolve(const JobRequest& request, const CpuInfo& cpu, const std::filesystem::path& cache_home,
             Own own = {});
 
+/// What the request's words about how the work is distributed mean. Throws RequestError for words
+/// that mean nothing; whether they fit together is for resolve().
+strategy::Options way_of(const JobRequest& request);
+
 /// Data to train on and to measure with: a share of it that is kept for validation, its test data,
 /// or, where there is none (nullptr), every tenth sample. As data that is opened by name is
 /// divided.

@@ -31,14 +31,17 @@ std::string title_of(const Run& run) {
   if (!job.data.empty()) text += " on " + job.data;
   if (job.batch > 0) text += fmt::format(", batch {}", job.batch);
   if (job.workers > 1) {
-    text += fmt::format("{}, {} workers, {} {} {}",
-                        job.strategy.sync.splits_batch() ? " in all" : " each", job.workers,
-                        job.exchange, job.sync, job.wire);
+    text += fmt::format("{}, {} workers", job.strategy.sync.splits_batch() ? " in all" : " each",
+                        job.workers);
+  }
+  if (job.workers > 1 && job.strategy_known) {
+    text += fmt::format(", {} {} {}", to_string(job.strategy.exchange),
+                        to_string(job.strategy.sync), to_string(job.strategy.wire));
     if (!(job.strategy.split == strategy::Split::none())) {
       text += " " + to_string(job.strategy.split);
     }
   }
-  if (!job.precision.empty()) text += ", " + job.precision;
+  if (!job.precision.empty() && job.precision != "auto") text += ", " + job.precision;
   return clean_text(text);
 }
 

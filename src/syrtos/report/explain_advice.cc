@@ -76,7 +76,7 @@ class Adviser {
     const auto& options = model_.actual().options;
     if (options.wire.exact()) {
       Candidate bf16 = model_.actual();
-      bf16.options.wire = strategy::parse_wire("bf16");
+      bf16.options.wire = {.kind = strategy::Wire::Kind::bf16};
       change(of_network(model_.speed_up(bf16, model_.workload(), model_.cluster())),
              Certainty::simulated, {{"distribute.wire", "bf16"}},
              "half the bytes for a gradient (rounded: the result changes a little)");
@@ -112,9 +112,10 @@ class Adviser {
     const auto& before = model_.actual().options;
     Candidate best;
     double most = 0;
-    for (const char* name : {"allreduce", "ps-colocated"}) {
+    using Kind = strategy::Exchange::Kind;
+    for (const Kind kind : {Kind::all_reduce, Kind::colocated}) {
       Candidate candidate = model_.actual();
-      candidate.options.exchange = strategy::parse_exchange(name);
+      candidate.options.exchange = {.kind = kind};
       if (candidate.options.exchange.kind == before.exchange.kind) continue;
       candidate.options.update = default_update(candidate.options.exchange);
       const double gain = model_.speed_up(candidate, model_.workload(), model_.cluster());

@@ -346,7 +346,9 @@ class Finder {
       server_s_ = seconds + left_wait();
       add(CauseKind::server, server_s_,
           fmt::format("{} workers share {}: they wait {} for it{}{}", run_.job.workers,
-                      own_servers() == 1 ? "one server" : "the servers (" + run_.job.exchange + ")",
+                      own_servers() == 1
+                          ? "one server"
+                          : "the servers (" + to_string(run_.job.strategy.exchange) + ")",
                       format_short_time(server_s_), busiest_server(), largest_bucket(server_s_)));
       return;
     }

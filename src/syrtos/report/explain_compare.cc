@@ -84,10 +84,8 @@ class Comparer {
     if (known) {
       for (const job::JobField& field : job::job_fields()) {
         if (!field.recorded) continue;
-        add_values(std::string(field.key), [&](const Run& run) {
-          if (field.key == "distribute.workers") return fmt::format("{}", run.job.workers);
-          return job::field_text(*run.job.request, field);
-        });
+        add_values(std::string(field.key),
+                   [&](const Run& run) { return job::field_text(*run.job.request, field); });
       }
       return;
     }
@@ -95,9 +93,9 @@ class Comparer {
     add_values("data", [](const Run& run) { return run.job.data; });
     add_values("batch", [](const Run& run) { return fmt::format("{}", run.job.batch); });
     add_values("workers", [](const Run& run) { return fmt::format("{}", run.job.workers); });
-    add_values("exchange", [](const Run& run) { return run.job.exchange; });
-    add_values("sync", [](const Run& run) { return run.job.sync; });
-    add_values("wire", [](const Run& run) { return run.job.wire; });
+    add_values("exchange", [](const Run& run) { return to_string(run.job.strategy.exchange); });
+    add_values("sync", [](const Run& run) { return to_string(run.job.strategy.sync); });
+    add_values("wire", [](const Run& run) { return to_string(run.job.strategy.wire); });
   }
 
   /// Where they ran, and how fast each host moves bytes.

@@ -16,11 +16,6 @@ namespace syrtos::report {
 AskedAgain::AskedAgain(const Run& run) {
   if (!run.job.request) return;
   request_ = *run.job.request;
-  request_.workers = run.job.workers;
-  request_.exchange = run.job.exchange;
-  request_.sync = run.job.sync;
-  request_.wire = run.job.wire;
-  request_.update = run.job.update;
   samples_ = run.epochs.empty() ? 0 : run.epochs.back().samples;
   if (request_.data == "random") samples_ = request_.samples;
   const int64_t least = request_.batch * request_.workers;

@@ -34,18 +34,15 @@ using run::OperatorProfile;
 
 /// What was asked for, from job.toml. Empty and 0: not known.
 struct RunJob {
-  std::string network, input, data, precision;
-  std::string exchange = "allreduce", sync = "join", wire = "f32", update = "auto";
-  std::string split = "none";
-  int64_t batch = 0, epochs = 0, steps = 0, threads = 0;
-  int64_t workers = 1;
-  double bucket_mb = 0;
-  /// All of it, as 'syrtos train' takes it; nothing where something in it is not known.
+  /// As 'syrtos train' takes it, distributed as the last part of the run was; nothing where
+  /// something in it is not known.
   std::optional<job::JobRequest> request;
-  bool replayed = false;  ///< nothing was computed: losses mean nothing
-  /// What these words mean.
-  strategy::Options strategy;
-  bool strategy_known = true;  ///< false: they mean nothing, and `strategy` is the default
+  std::string network, data, precision;
+  int64_t batch = 0, epochs = 0, steps = 0;
+  int64_t workers = 1;
+  bool replayed = false;       ///< nothing was computed: losses mean nothing
+  strategy::Options strategy;  ///< how the work was distributed
+  bool strategy_known = true;  ///< false: nobody knows its words, and `strategy` is the default
 
   /// Samples that one worker takes in a step.
   int64_t worker_batch() const { return strategy.sync.worker_samples(batch, replicas()); }

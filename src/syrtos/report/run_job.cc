@@ -1,79 +1,84 @@
 #include "syrtos/report/run_job.h"
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "syrtos/base/error.h"
+#include "syrtos/base/files.h"
 #include "syrtos/job/file.h"
+#include "syrtos/job/record.h"
+#include "syrtos/job/resolve.h"
 
 namespace syrtos::report {
 
 namespace {
 
-template <typename Number>
-void set_number(Number& value, const toml::node_view<toml::node>& node) {
-  if (const auto number = node.value<Number>()) value = *number;
-}
-void set_text(std::string& value, const toml::node_view<toml::node>& node) {
-  if (const auto text = node.value<std::string>()) {
-    value = *text;
-  } else if (const auto number = node.value<int64_t>()) {
-    value = fmt::format("{}", *number);
+using run::File;
+
+/// Nothing, and a note: it is not there or cannot be understood.
+std::optional<job::JobRequest> request_of(const run::Directory& directory, run::Notes& notes) {
+  const std::string name = run::name_of(File::job);
+  if (!directory.has(File::job)) {
+    notes.push_back(fmt::format("{} is missing: what was asked for is not known", name));
+    return std::nullopt;
+  }
+  if (auto record = job::read_record(directory.file(File::job)); record.request) {
+    return record.request;
+  }
+  // By hand: what it leaves out is as usual.
+  try {
+    job::JobRequest request;
+    job::read_job_text(request, read_text(directory.file(File::job)).text, name);
+    return request;
+  } catch (const RequestError& error) {
+    notes.push_back(fmt::format("{}; what was asked for is not known", error.what()));
+    return std::nullopt;
   }
 }
 
-/// optimizer = "adam" is short for [optimizer] name = "adam".
-toml::node_view<toml::node> named(toml::table& table, const char* section) {
-  return table[section].is_table() ? table[section]["name"] : table[section];
+/// Who trains may change when a run goes on.
+void distribute_as(const run::TrainedPart& part, job::JobRequest& request) {
+  request.workers = part.workers;
+  request.exchange = part.exchange;
+  request.sync = part.sync;
+  request.wire = part.wire;
+  if (!part.update.empty()) request.update = part.update;
+  if (!part.split.empty()) request.split = part.split;
+}
+
+/// What the words of the job mean, once and for all.
+void understand(const job::JobRequest& request, const std::vector<run::TrainedPart>& parts,
+                RunJob& job, run::Notes& notes) {
+  job.workers = std::clamp<int64_t>(request.workers, 1, 1'000'000);
+  try {
+    job.strategy = job::way_of(request);
+    if (!parts.empty()) {
+      job.strategy.split.parts = static_cast<int>(parts.back().network_parts);
+    }
+  } catch (const RequestError& error) {
+    job.strategy_known = false;
+    notes.push_back(fmt::format("{}: {}", run::name_of(File::job), error.what()));
+  }
 }
 
 }  // namespace
 
 void read_job(Run& run, const run::Directory& directory) {
-  const std::string name = run::name_of(run::File::job);
-  if (!directory.has(run::File::job)) {
-    run.notes.push_back(fmt::format("{} is missing: what was asked for is not known", name));
-    return;
-  }
-  toml::table table;
-  try {
-    std::ifstream stream(directory.file(run::File::job), std::ios::binary);
-    table = toml::parse(stream, name);
-  } catch (const toml::parse_error& error) {
-    run.notes.push_back(fmt::format("{}, line {}: {}; what was asked for is not known", name,
-                                    error.source().begin.line, error.description()));
-    return;
-  }
   RunJob& job = run.job;
-  set_text(job.network, table["network"]);
-  set_text(job.input, table["input"]);
-  set_text(job.precision, table["precision"]);
-  set_text(job.data, named(table, "data"));
-  set_number(job.batch, table["batch"]);
-  set_number(job.epochs, table["epochs"]);
-  set_number(job.steps, table["steps"]);
-  set_number(job.threads, table["threads"]);
-  set_number(job.workers, table["distribute"]["workers"]);
-  set_text(job.exchange, table["distribute"]["exchange"]);
-  set_text(job.sync, table["distribute"]["sync"]);
-  set_text(job.wire, table["distribute"]["wire"]);
-  set_text(job.update, table["distribute"]["update"]);
-  set_number(job.bucket_mb, table["distribute"]["bucket_mb"]);
-  std::string replay;
-  set_text(replay, table["distribute"]["replay"]);
-  job.replayed = !replay.empty();
-  try {
-    job::JobRequest request;
-    job::read_job_file(request, directory.file(run::File::job));
-    job.request = request;
-  } catch (const RequestError&) {
-    // Of another version, or by hand: then nothing is advised that would change it.
-  }
-  job.workers = std::clamp<int64_t>(job.workers, 1, 1'000'000);
-  job.batch = std::clamp<int64_t>(job.batch, 0, 1'000'000'000);
+  job.request = request_of(directory, run.notes);
+  job::JobRequest request = job.request.value_or(job::JobRequest());
+  if (!run.parts.empty()) distribute_as(run.parts.back(), request);
+  understand(request, run.parts, job, run.notes);
+  if (!job.request) return;
+  job.network = request.network;
+  job.data = request.data;
+  job.precision = request.precision;
+  job.batch = std::clamp<int64_t>(request.batch, 0, 1'000'000'000);
+  job.epochs = request.epochs == job::kUnset ? 0 : request.epochs;
+  job.steps = request.steps;
+  job.replayed = !request.replay.empty();
+  job.request = std::move(request);
 }
 
 }  // namespace syrtos::report

@@ -5,7 +5,8 @@
 
 namespace syrtos::report {
 
-/// What was asked for, as far as the run's job file says it; what it does not say is noted.
+/// What was asked for, as the run's job file and its last part say it; what they do not say is
+/// noted.
 void read_job(Run& run, const run::Directory& directory);
 
 }  // namespace syrtos::report

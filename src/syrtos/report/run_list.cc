@@ -28,8 +28,9 @@ json summary_of(const fs::path& path) {
   std::string title =
       clean_text(run.job.network + (run.job.data.empty() ? "" : " on ") + run.job.data);
   if (run.job.workers > 1) {
-    title += clean_text(
-        fmt::format(", {} workers, {} {}", run.job.workers, run.job.exchange, run.job.sync));
+    title += clean_text(fmt::format(", {} workers, {} {}", run.job.workers,
+                                    to_string(run.job.strategy.exchange),
+                                    to_string(run.job.strategy.sync)));
   }
   text["title"] = title;
   run.progress = run::read_progress(directory, run.notes);

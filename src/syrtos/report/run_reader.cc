@@ -38,16 +38,11 @@ void sort_ranks(Run& run) {
 
 void read_parts(Run& run, const run::Directory& directory) {
   run.parts = run::read_parts(directory, run.notes);
-  if (run.parts.empty()) return;
-  // Who trains may change when a run goes on.
-  const TrainedPart& last = run.parts.back();
-  run.lost = last.lost;
-  run.job.workers = last.workers;
-  run.job.exchange = last.exchange;
-  run.job.sync = last.sync;
-  run.job.wire = last.wire;
-  if (!last.update.empty()) run.job.update = last.update;
-  if (!last.split.empty()) run.job.split = last.split;
+  if (!run.parts.empty()) run.lost = run.parts.back().lost;
+}
+
+/// Of a part that has taken no step only who trained it is known.
+void leave_out_empty_parts(Run& run) {
   std::erase_if(run.parts,
                 [](const TrainedPart& part) { return part.last_step < part.first_step; });
 }
@@ -215,25 +210,6 @@ void check_same_job(Run& run) {
   }
 }
 
-/// What the words of the job mean, once and for all.
-void understand_job(Run& run) {
-  RunJob& job = run.job;
-  try {
-    strategy::Options options;
-    options.exchange = strategy::parse_exchange(job.exchange);
-    options.sync = strategy::parse_sync(job.sync);
-    options.wire = strategy::parse_wire(job.wire);
-    options.update = strategy::parse_update(job.update, options.exchange);
-    options.split = strategy::parse_split(job.split);
-    if (!run.parts.empty()) options.split.parts = static_cast<int>(run.parts.back().network_parts);
-    options.bucket_mb = job.bucket_mb;
-    job.strategy = options;
-  } catch (const RequestError& error) {
-    job.strategy_known = false;
-    run.notes.push_back(fmt::format("job.toml: {}", error.what()));
-  }
-}
-
 }  // namespace
 
 std::string RunRank::name() const {
@@ -276,9 +252,9 @@ Run read_run(const fs::path& path, const ReadOptions& options) {
   Run run;
   run.path = path;
   run::read_about(directory, run.notes);
-  read_job(run, directory);
   read_parts(run, directory);
-  understand_job(run);
+  read_job(run, directory);
+  leave_out_empty_parts(run);
   read_metrics(run, directory);
   run::Curve curve = run::read_curve(directory);
   run.points = std::move(curve.points);
