@@ -6,6 +6,7 @@
 
 #include "syrtos/job/job.h"
 #include "syrtos/launch/hosts.h"
+#include "syrtos/launch/remote.h"
 
 namespace syrtos::cli {
 
@@ -39,15 +40,6 @@ std::vector<std::string> options_for(const job::JobRequest& job, const planner::
 }
 
 }  // namespace
-
-std::string shell_word(const std::string& text) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,=+@%";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
-}
 
 PlanWords::PlanWords(const TrainOptions& job, const PlanOptions& plan, const api::Planned& planned)
     : job_(job), plan_(plan), planned_(planned) {}
@@ -95,7 +87,7 @@ std::string PlanWords::command_for(const planner::Prediction& way) const {
   words.insert(words.end(), options.begin(), options.end());
   std::string command;
   for (const std::string& word : words) {
-    command += fmt::format("{}{}", command.empty() ? "" : " ", shell_word(word));
+    command += fmt::format("{}{}", command.empty() ? "" : " ", launch::shell_word(word));
   }
   return command;
 }

@@ -28,7 +28,4 @@ class PlanWords {
   const api::Planned& planned_;
 };
 
-/// As a shell takes it for one word: in quotes where it has to be.
-std::string shell_word(const std::string& text);
-
 }  // namespace syrtos::cli

@@ -7,35 +7,13 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/compare/arrays.h"
+#include "syrtos/weights/npz.h"
 
 namespace syrtos::compare {
 
 namespace {
 
 constexpr size_t kMagic = 10;  // "\x93NUMPY", version, length of the header
-
-/// Version 1.0: a Python dictionary that ends at a multiple of 64 bytes.
-std::string npy_header(const Shape& shape, Precision precision) {
-  std::string extents;
-  for (const int64_t extent : shape) extents += fmt::format("{}, ", extent);
-  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
-                                 precision == Precision::f32 ? "<f4" : "<f8", extents);
-  text.resize((kMagic + text.size() + 1 + 63) / 64 * 64 - kMagic - 1, ' ');
-  text += '\n';
-  const std::string length = {static_cast<char>(text.size() & 0xff),
-                              static_cast<char>(text.size() >> 8)};
-  return std::string("\x93NUMPY\x01\x00", 8) + length + text;
-}
-
-std::string bytes_of(const ops::RefTensor& tensor, Precision precision) {
-  std::string result = npy_header(tensor.shape, precision);
-  if (precision == Precision::f64) {
-    result.append(reinterpret_cast<const char*>(tensor.values.data()), tensor.values.size() * 8);
-    return result;
-  }
-  const std::vector<float> rounded(tensor.values.begin(), tensor.values.end());
-  return result.append(reinterpret_cast<const char*>(rounded.data()), rounded.size() * 4);
-}
 
 /// What stands between `begin` and `end` in the header.
 std::string part(const std::string& text, std::string_view begin, std::string_view end) {
@@ -114,28 +92,16 @@ std::string read_entry(archive* file) {
 }  // namespace
 
 void write_npz(const std::filesystem::path& file, const Arrays& arrays, Precision precision) {
-  const std::unique_ptr<archive, decltype(&archive_write_free)> out(archive_write_new(),
-                                                                    archive_write_free);
-  if (out == nullptr) throw std::bad_alloc();
-  archive_write_set_format_zip(out.get());
-  archive_write_set_options(out.get(), "zip:compression=store");
-  const auto check = [&](bool good) {
-    if (!good) fail_run("cannot write {}: {}", file.string(), reason(out.get()));
-  };
-  check(archive_write_open_filename(out.get(), file.c_str()) == ARCHIVE_OK);
+  weights::NpzWriter out(file);
   for (const auto& [name, tensor] : arrays) {
-    const std::string bytes = bytes_of(tensor, precision);
-    const std::unique_ptr<archive_entry, decltype(&archive_entry_free)> entry(archive_entry_new(),
-                                                                              archive_entry_free);
-    archive_entry_set_pathname(entry.get(), (name + ".npy").c_str());
-    archive_entry_set_size(entry.get(), static_cast<la_int64_t>(bytes.size()));
-    archive_entry_set_filetype(entry.get(), AE_IFREG);
-    archive_entry_set_perm(entry.get(), 0644);
-    check(archive_write_header(out.get(), entry.get()) == ARCHIVE_OK);
-    check(archive_write_data(out.get(), bytes.data(), bytes.size()) ==
-          static_cast<la_ssize_t>(bytes.size()));
+    if (precision == Precision::f64) {
+      out.write(name, tensor.shape, std::span(tensor.values));
+    } else {
+      const std::vector<float> rounded(tensor.values.begin(), tensor.values.end());
+      out.write(name, tensor.shape, std::span(rounded));
+    }
   }
-  check(archive_write_close(out.get()) == ARCHIVE_OK);
+  out.finish();
 }
 
 Arrays read_npz(const std::filesystem::path& file) {

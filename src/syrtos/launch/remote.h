@@ -20,7 +20,7 @@ struct RemoteShell {
   bool takes_words = false;              ///< as srun, which reads no command line
 };
 
-/// A word as a shell reads it.
+/// A word as a shell reads it: in quotes where it has to be.
 std::string shell_word(const std::string& word);
 
 /// What to start here so that the shell command runs there.

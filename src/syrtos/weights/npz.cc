@@ -13,11 +13,11 @@ namespace syrtos::weights {
 namespace {
 
 /// Magic, version 1.0, length, and a Python dictionary that ends at a multiple of 64 bytes.
-std::string npy_header(const Shape& shape) {
+std::string npy_header(const Shape& shape, std::string_view type) {
   std::string extents;
   for (const int64_t extent : shape) extents += fmt::format("{}, ", extent);
   std::string text =
-      fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}), }}", extents);
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", type, extents);
   constexpr size_t kBefore = 10;
   text.resize((kBefore + text.size() + 1 + 63) / 64 * 64 - kBefore - 1, ' ');
   text += '\n';
@@ -50,19 +50,31 @@ void NpzWriter::fail() const {
 
 void NpzWriter::write(const std::string& name, const Tensor& tensor) {
   SYRTOS_CHECK(tensor.dtype() == DType::f32, "{}", to_string(tensor.type()));
-  const std::string header = npy_header(tensor.shape());
-  const size_t bytes = static_cast<size_t>(tensor.elements()) * sizeof(float);
+  write(name, tensor.shape(),
+        std::span(tensor.as<float>(), static_cast<size_t>(tensor.elements())));
+}
+
+void NpzWriter::write(const std::string& name, const Shape& shape, std::span<const float> values) {
+  write_bytes(name, npy_header(shape, "<f4"), values.data(), values.size_bytes());
+}
+
+void NpzWriter::write(const std::string& name, const Shape& shape, std::span<const double> values) {
+  write_bytes(name, npy_header(shape, "<f8"), values.data(), values.size_bytes());
+}
+
+void NpzWriter::write_bytes(const std::string& name, const std::string& header, const void* data,
+                            size_t bytes) {
   const std::unique_ptr<archive_entry, decltype(&archive_entry_free)> entry(archive_entry_new(),
                                                                             archive_entry_free);
   archive_entry_set_pathname(entry.get(), (name + ".npy").c_str());
   archive_entry_set_size(entry.get(), static_cast<la_int64_t>(header.size() + bytes));
   archive_entry_set_filetype(entry.get(), AE_IFREG);
   archive_entry_set_perm(entry.get(), 0644);
-  const auto wrote = [&](const void* data, size_t size) {
-    return archive_write_data(archive_, data, size) == static_cast<la_ssize_t>(size);
+  const auto wrote = [&](const void* from, size_t size) {
+    return archive_write_data(archive_, from, size) == static_cast<la_ssize_t>(size);
   };
   if (archive_write_header(archive_, entry.get()) != ARCHIVE_OK ||
-      !wrote(header.data(), header.size()) || !wrote(tensor.data(), bytes)) {
+      !wrote(header.data(), header.size()) || !wrote(data, bytes)) {
     fail();
   }
 }
