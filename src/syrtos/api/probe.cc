@@ -5,7 +5,8 @@
 #include "syrtos/base/error.h"
 #include "syrtos/job/image_size.h"
 #include "syrtos/job/networks.h"
-#include "syrtos/train/measure/fastest.h"
+#include "syrtos/job/resolve.h"
+#include "syrtos/strategy/compute_times.h"
 
 namespace syrtos::api {
 
@@ -55,6 +56,73 @@ ProbeWork resolve(const ProbeRequest& request, const Surroundings& surroundings)
   work.options.precision = chosen.precision;
   work.options.threads = chosen.threads;
   return work;
+}
+
+Probed probe(const ProbeRequest& request, const TimesFile& times,
+             const Surroundings& surroundings) {
+  const ProbeWork work = resolve(request, surroundings);
+  train::ProbeOptions options = work.options;
+  options.profile = options.profile || !times.file.empty();
+  Probed probed{.result = probe_compute(work.network, options, surroundings.should_stop)};
+  if (!times.file.empty() && !surroundings.should_stop()) {
+    strategy::ComputeTimes measured = probed.result.times;
+    if (!times.batches.empty()) {
+      std::vector<int64_t> batches = times.batches;
+      batches.push_back(options.batch);
+      measured = probe_times(work.network, options, batches, surroundings.should_stop);
+    }
+    if (!surroundings.should_stop()) strategy::write_compute_times(times.file, measured);
+    probed.doubt = doubt_of(measured);
+  }
+  if (!request.profile) {  // it was for the file alone
+    probed.result.by_operation.clear();
+    probed.result.by_kernel.clear();
+  }
+  return probed;
+}
+
+SettingsProbed probe_settings(const ProbeRequest& request, const Surroundings& surroundings) {
+  const ProbeWork work = resolve(request, surroundings);
+  const std::vector<DType> dtypes = request.precision == "auto"
+                                        ? train::precisions_of(surroundings.cpu)
+                                        : std::vector{work.options.precision.dtype};
+  const std::vector<int> threads = request.threads == 0
+                                       ? train::thread_counts(surroundings.cpu.cores)
+                                       : std::vector{work.options.threads};
+  return {.batch = work.options.batch,
+          .settings = compare_settings(work.network, work.options, dtypes, threads,
+                                       surroundings.should_stop)};
+}
+
+DataProbed probe_data(const job::JobRequest& job, double seconds,
+                      const Surroundings& surroundings) {
+  if (!(seconds > 0 && seconds <= 3600)) {
+    fail_request("--seconds: expected above 0 and up to 3600, found {}", seconds);
+  }
+  const job::Job resolved = job::resolve(job, surroundings.cpu, surroundings.cache_home);
+  return {.job = to_request(resolved),
+          .result = train::probe_data(resolved, seconds, surroundings.should_stop)};
+}
+
+json to_json(const DataProbed& probed) {
+  const job::JobRequest& job = probed.job;
+  const train::DataProbeResult& r = probed.result;
+  return {{"data", job.data},           {"input", job.input},
+          {"augment", job.augment},     {"batch", job.batch},
+          {"precision", job.precision}, {"prefetch", job.prefetch},
+          {"threads", job.threads},     {"samples", r.samples},
+          {"seconds", r.seconds},       {"images_per_s", r.images_per_s},
+          {"read_us", r.read_us},       {"transform_us", r.transform_us}};
+}
+
+json to_json(const SettingsProbed& probed) {
+  json list = json::array();
+  for (const train::Setting& setting : probed.settings) {
+    list.push_back({{"precision", to_string(setting.dtype)},
+                    {"threads", setting.threads},
+                    {"t_step_ms", setting.step_ms}});
+  }
+  return list;
 }
 
 json to_json(const ProbeResult& r) {

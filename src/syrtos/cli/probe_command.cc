@@ -9,16 +9,11 @@
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 #include "syrtos/cli/command.h"
-#include "syrtos/job/resolve.h"
-#include "syrtos/strategy/compute_times.h"
-#include "syrtos/train/measure/fastest.h"
-#include "syrtos/train/network/probe_data.h"
 
 namespace syrtos::cli {
 
 namespace {
 
-using nlohmann::json;
 using train::ProbeGroup;
 using train::ProbeResult;
 
@@ -26,8 +21,7 @@ constexpr size_t kShownKernels = 40;
 
 struct Options {
   api::ProbeRequest probe;
-  std::string times;          ///< file to write
-  std::vector<int64_t> more;  ///< batch sizes that it has too
+  api::TimesFile times;
   bool compare = false;
   bool json = false;
 };
@@ -61,67 +55,39 @@ void print(const ProbeResult& r) {
 
 /// Every precision and number of threads, side by side; the fastest is what auto takes.
 int compare(const Options& options, const Context& context) {
-  if (!options.times.empty() || options.probe.profile) {
+  if (!options.times.file.empty() || options.probe.profile) {
     fail_request("--compare measures whole steps alone: leave {} out",
-                 options.times.empty() ? "--profile" : "--times");
+                 options.times.file.empty() ? "--profile" : "--times");
   }
-  api::ProbeRequest request = options.probe;
-  const api::ProbeWork work = resolve(request, surroundings(context));
-  const std::vector<DType> dtypes = request.precision == "auto"
-                                        ? train::precisions_of(context.cpu)
-                                        : std::vector{work.options.precision.dtype};
-  const std::vector<int> threads = request.threads == 0 ? train::thread_counts(context.cpu.cores)
-                                                        : std::vector{work.options.threads};
-  const std::vector<train::Setting> measured =
-      compare_settings(work.network, work.options, dtypes, threads, context.interrupted);
+  const api::SettingsProbed probed = api::probe_settings(options.probe, surroundings(context));
   if (context.interrupted()) return kExitFailed;
+  if (options.json) {
+    fmt::print("{}\n", to_json(probed).dump());
+    return kExitDone;
+  }
   const auto best =
-      std::min_element(measured.begin(), measured.end(),
+      std::min_element(probed.settings.begin(), probed.settings.end(),
                        [](const auto& a, const auto& b) { return a.step_ms < b.step_ms; });
-  json list = json::array();
-  if (!options.json)
-    fmt::print("{:>9}  {:>7}  {:>9}  {:>9}\n", "precision", "threads", "step, ms", "images/s");
-  for (const train::Setting& setting : measured) {
-    const double rate = 1e3 * static_cast<double>(work.options.batch) / setting.step_ms;
-    list.push_back({{"precision", to_string(setting.dtype)},
-                    {"threads", setting.threads},
-                    {"t_step_ms", setting.step_ms}});
-    if (options.json) continue;
+  fmt::print("{:>9}  {:>7}  {:>9}  {:>9}\n", "precision", "threads", "step, ms", "images/s");
+  for (const train::Setting& setting : probed.settings) {
+    const double rate = 1e3 * static_cast<double>(probed.batch) / setting.step_ms;
     fmt::print("{:>9}  {:>7}  {:>9.2f}  {:>9.0f}  {}\n", to_string(setting.dtype), setting.threads,
                setting.step_ms, rate,
                &setting == &*best
                    ? "fastest"
                    : fmt::format("{:.2f} times as long", setting.step_ms / best->step_ms));
   }
-  if (options.json) fmt::print("{}\n", list.dump());
   return kExitDone;
 }
 
 int run_probe(const Options& options, const Context& context) {
   if (options.compare) return compare(options, context);
-  api::ProbeWork probe = resolve(options.probe, surroundings(context));
-  probe.options.profile = probe.options.profile || !options.times.empty();
-  ProbeResult result = probe_compute(probe.network, probe.options, context.interrupted);
+  const auto [result, doubt] = api::probe(options.probe, options.times, surroundings(context));
   if (context.interrupted()) {
     fmt::print(stderr, "interrupted after {} steps\n", result.steps);
     return kExitFailed;
   }
-  if (!options.times.empty()) {
-    std::vector<int64_t> batches = options.more;
-    batches.push_back(probe.options.batch);
-    const strategy::ComputeTimes times =
-        options.more.empty()
-            ? result.times
-            : probe_times(probe.network, probe.options, batches, context.interrupted);
-    strategy::write_compute_times(options.times, times);
-    if (const std::string doubt = doubt_of(times); !doubt.empty()) {
-      fmt::print(stderr, "note: {}\n", doubt);
-    }
-  }
-  if (!options.probe.profile) {
-    result.by_operation.clear();
-    result.by_kernel.clear();
-  }
+  if (!doubt.empty()) fmt::print(stderr, "note: {}\n", doubt);
   if (options.json) {
     fmt::print("{}\n", api::to_json(result).dump());
   } else {
@@ -137,32 +103,15 @@ struct DataOptions {
 };
 
 int run_probe_data(const DataOptions& options, const Context& context) {
-  if (!(options.seconds > 0 && options.seconds <= 3600)) {
-    fail_request("--seconds: expected above 0 and up to 3600, found {}", options.seconds);
-  }
-  const job::Job resolved =
-      job::resolve(options.request, context.cpu, context.environment.cache_home);
-  const train::DataProbeResult r =
-      train::probe_data(resolved, options.seconds, context.interrupted);
-  const job::JobRequest job = to_request(resolved);
+  const api::DataProbed probed =
+      api::probe_data(options.request, options.seconds, surroundings(context));
+  const auto& [job, r] = probed;
   if (context.interrupted()) {
     fmt::print(stderr, "interrupted after {} images\n", r.samples);
     return kExitFailed;
   }
   if (options.json) {
-    fmt::print("{}\n", json{{"data", job.data},
-                            {"input", job.input},
-                            {"augment", job.augment},
-                            {"batch", job.batch},
-                            {"precision", job.precision},
-                            {"prefetch", job.prefetch},
-                            {"threads", job.threads},
-                            {"samples", r.samples},
-                            {"seconds", r.seconds},
-                            {"images_per_s", r.images_per_s},
-                            {"read_us", r.read_us},
-                            {"transform_us", r.transform_us}}
-                           .dump());
+    fmt::print("{}\n", to_json(probed).dump());
     return kExitDone;
   }
   fmt::print("{} as {}, augmented by {}, batches of {} in {}, {} ahead, {} thread{}\n", job.data,
@@ -219,10 +168,12 @@ void add_probe(Command app, Run& run) {
   compute.add_option("--seconds", probe.seconds, "how long to measure").show_default();
   compute.add_flag("--profile", probe.profile, "time of each operation and kernel");
   compute
-      .add_option("--times", options->times,
+      .add_option("--times", options->times.file,
                   "write what plans are made from and 'train --replay' sleeps for")
       .type_name("FILE");
-  compute.add_option("--more-batches", options->more, "sizes that the file is to have too: 21,11")
+  compute
+      .add_option("--more-batches", options->times.batches,
+                  "sizes that the file is to have too: 21,11")
       .delimiter(',');
   compute.add_flag("--compare", options->compare, "every precision and number of threads");
   compute.add_flag("--json", options->json, "print as JSON");

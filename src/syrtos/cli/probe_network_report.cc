@@ -9,7 +9,6 @@
 
 namespace syrtos::cli {
 
-using nlohmann::json;
 using planner::format_bandwidth;
 using planner::format_short_time;
 using planner::HostFindings;
@@ -19,36 +18,6 @@ using planner::NetworkProbe;
 namespace {
 
 constexpr double kShareCores = 1.25;  // computing on all hosts against computing alone
-
-struct ProfileField {
-  const char* name;
-  double HostProfile::*member;
-};
-constexpr ProfileField kProfileFields[] = {
-    {"bandwidth", &HostProfile::bandwidth},
-    {"latency", &HostProfile::latency},
-    {"cores", &HostProfile::cores},
-    {"core_seconds_per_gb", &HostProfile::core_s_per_gb},
-    {"speed", &HostProfile::speed},
-    {"jitter", &HostProfile::jitter},
-    {"memory", &HostProfile::memory},
-    {"memory_bandwidth", &HostProfile::memory_bandwidth},
-    {"memory_latency", &HostProfile::memory_latency},
-};
-
-struct FindingField {
-  const char* name;
-  double HostFindings::*member;
-};
-constexpr FindingField kFindingFields[] = {
-    {"latency_spread", &HostFindings::latency_spread},
-    {"bandwidth_spread", &HostFindings::bandwidth_spread},
-    {"ring", &HostFindings::ring},
-    {"ring_computing", &HostFindings::ring_computing},
-    {"slowdown", &HostFindings::slowdown},
-    {"together", &HostFindings::together},
-    {"piece_s", &HostFindings::piece_s},
-};
 
 std::string describe_one_host(const NetworkProbe& probe) {
   const HostProfile& host = probe.cluster.hosts.front();
@@ -93,47 +62,6 @@ std::string describe_hosts(const NetworkProbe& probe) {
 }
 
 }  // namespace
-
-json to_json(const NetworkProbe& probe) {
-  json result = {{"hosts", json::array()},
-                 {"ranks", json::array()},
-                 {"all_at_once", probe.cluster.all_at_once},
-                 {"spread", probe.cluster.spread},
-                 {"ring_alone", probe.ring_alone},
-                 {"seconds", probe.seconds}};
-  for (const HostProfile& host : probe.cluster.hosts) {
-    json one = {{"name", host.name}, {"slots", host.slots}};
-    for (const ProfileField& field : kProfileFields) one[field.name] = host.*field.member;
-    result["hosts"].push_back(std::move(one));
-  }
-  for (const HostFindings& found : probe.findings) {
-    json one = json::object();
-    for (const FindingField& field : kFindingFields) one[field.name] = found.*field.member;
-    result["ranks"].push_back(std::move(one));
-  }
-  return result;
-}
-
-NetworkProbe network_probe_of(const json& json) {
-  NetworkProbe probe;
-  for (const auto& one : json.at("hosts")) {
-    HostProfile host;
-    host.name = one.at("name");
-    host.slots = one.at("slots");
-    for (const ProfileField& field : kProfileFields) host.*field.member = one.at(field.name);
-    probe.cluster.hosts.push_back(std::move(host));
-  }
-  for (const auto& one : json.at("ranks")) {
-    HostFindings found;
-    for (const FindingField& field : kFindingFields) found.*field.member = one.at(field.name);
-    probe.findings.push_back(found);
-  }
-  probe.cluster.all_at_once = json.at("all_at_once");
-  probe.cluster.spread = json.at("spread");
-  probe.ring_alone = json.at("ring_alone");
-  probe.seconds = json.at("seconds");
-  return probe;
-}
 
 std::string describe(const NetworkProbe& probe) {
   const bool one_host = probe.cluster.hosts.size() == 1;
