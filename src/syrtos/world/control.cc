@@ -20,6 +20,8 @@ const char* name_of_control(uint16_t item) {
       return "what a part has";
     case ControlItem::part_tensor:
       return "a part's tensor";
+    case ControlItem::part_wanted:
+      return "request for a part's tensor";
     case ControlItem::meeting:
       return "meeting";
     case ControlItem::clock_question:

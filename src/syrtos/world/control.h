@@ -23,6 +23,7 @@ enum class ControlItem : uint16_t {
   clock_error = 122,
   part_list = 124,  ///< a text: 125 too
   part_tensor = 126,
+  part_wanted = 127,
   // planner: a cluster is measured
   probe_small = 130,
   probe_large = 131,

@@ -17,6 +17,7 @@ namespace {
 
 world::Tag list_tag() { return world::control_tag(ControlItem::part_list); }
 world::Tag tensor_tag() { return world::control_tag(ControlItem::part_tensor); }
+world::Tag wanted_tag() { return world::control_tag(ControlItem::part_wanted); }
 
 std::string to_text(const std::vector<NamedShape>& tensors) {
   json list = json::array();
@@ -36,6 +37,17 @@ std::vector<NamedShape> tensors_of(const std::string& text) {
 }
 
 }  // namespace
+
+Task<> PartTensors::ask(Rank whom) {
+  const char wanted = 1;
+  co_await world_.send(whom, wanted_tag(), {&wanted, 1});
+}
+
+/// However long the others before this one take.
+Task<> PartTensors::wait_until_asked(Rank by) {
+  char wanted = 0;
+  co_await strategy::receive_patiently(world_, by, wanted_tag(), {&wanted, 1});
+}
 
 Task<> PartTensors::send(Rank to, const Tensor& tensor) {
   const auto bytes = static_cast<size_t>(tensor.type().bytes());
@@ -67,6 +79,7 @@ Task<> PartTensors::give(Rank to, TensorSource* source) {
     co_await world_.compute(0, [&] {
       if (source != nullptr) found = source->find(what);
     });
+    co_await wait_until_asked(to);
     const char follows = found ? 1 : 0;
     co_await world_.send(to, tensor_tag(), {&follows, 1});
     if (found) co_await send(to, *found);
@@ -77,7 +90,8 @@ Task<> PartTensors::get() {
   co_await strategy::send_text(world_, 0, list_tag(), to_text(own_.all()));
   for (size_t i = 0; i < own_.all().size(); ++i) {
     char follows = 0;
-    co_await world_.recv(0, tensor_tag(), {&follows, 1});
+    co_await ask(0);
+    co_await strategy::receive_patiently(world_, 0, tensor_tag(), {&follows, 1});
     if (follows == 0) continue;
     Tensor tensor({DType::f32, own_.all()[i].shape});
     co_await receive(0, tensor);
@@ -95,6 +109,7 @@ Task<> PartTensors::collect(Spool& spool, const std::filesystem::path& directory
   for (size_t i = 0; i < own_.all().size(); ++i) {
     std::optional<Tensor> tensor;
     co_await world_.compute(0, [&] { tensor = own_.get(i); });
+    co_await wait_until_asked(0);
     co_await send(0, *tensor);
   }
 }
@@ -102,6 +117,7 @@ Task<> PartTensors::collect(Spool& spool, const std::filesystem::path& directory
 Task<> PartTensors::fetch(Rank from, Spool& spool) {
   for (const NamedShape& what : of_parts_[static_cast<size_t>(from)]) {
     Tensor tensor({DType::f32, what.shape});
+    co_await ask(from);
     co_await receive(from, tensor);
     co_await world_.compute(0, [&] { spool.add(what, tensor); });
   }

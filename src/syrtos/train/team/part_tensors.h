@@ -12,7 +12,8 @@
 namespace syrtos::train {
 
 /// Between worker 0, who reads and writes the run's files, and the workers of its replica, who have
-/// the other parts of the network. One tensor at a time, so that nobody needs memory for more.
+/// the other parts of the network. One tensor at a time, so that nobody needs memory for more: it is
+/// asked for before it is sent, for what is sent unasked lies in its receiver's memory.
 class PartTensors {
  public:
   /// The world outlives it, as the parameters that the tensors are.
@@ -30,6 +31,8 @@ class PartTensors {
   world::Task<> give(world::Rank to, TensorSource* source);
   world::Task<> get();
   world::Task<> fetch(world::Rank from, Spool& spool);
+  world::Task<> ask(world::Rank whom);
+  world::Task<> wait_until_asked(world::Rank by);
   world::Task<> send(world::Rank to, const Tensor& tensor);
   world::Task<> receive(world::Rank from, Tensor& tensor);
 

@@ -120,21 +120,28 @@ bool Inbox::keep(Incoming& incoming) {
     if (incoming.total > most_kept() - std::min(most_kept(), kept_bytes_)) return false;
     incoming.kept = std::make_unique_for_overwrite<std::byte[]>(incoming.total);
     incoming.kept_bytes = incoming.total;
-    kept_bytes_ += incoming.kept_bytes;
+    count_kept(incoming.kept_bytes);
     return true;
   }
   incoming.kept = std::move(fits->bytes);
   incoming.kept_bytes = fits->size;
   spare_bytes_ -= fits->size;
-  kept_bytes_ += fits->size;
+  count_kept(fits->size);
   std::swap(*fits, spare_memory_.back());
   spare_memory_.pop_back();
   return true;
 }
 
+void Inbox::count_kept(size_t bytes) {
+  kept_bytes_ += bytes;
+  world_.kept_ += bytes;
+  world_.most_kept_ = std::max(world_.most_kept_, world_.kept_);
+}
+
 void Inbox::release(Incoming& incoming) {
   if (!incoming.kept) return;
   kept_bytes_ -= incoming.kept_bytes;
+  world_.kept_ -= incoming.kept_bytes;
   if (spare_memory_.size() < kMostSpare && spare_bytes_ + incoming.kept_bytes <= kMostSpareBytes) {
     spare_bytes_ += incoming.kept_bytes;
     spare_memory_.push_back({std::move(incoming.kept), incoming.kept_bytes});
@@ -293,11 +300,16 @@ void Inbox::lose(const std::string& why) {
   };
   for (auto& [key, lane] : lanes_) {
     while (!lane.waiting.empty()) fail(static_cast<Message&>(lane.waiting.pop()));
-    std::erase_if(lane.arrived, [&](auto& entry) {
-      if (entry.second.complete()) return false;
-      if (entry.second.recv != nullptr) fail(*entry.second.recv);
-      return true;
-    });
+    for (auto at = lane.arrived.begin(); at != lane.arrived.end();) {
+      Incoming& incoming = at->second;
+      if (incoming.complete()) {
+        ++at;
+        continue;
+      }
+      if (incoming.recv != nullptr) fail(*incoming.recv);
+      release(incoming);
+      at = lane.arrived.erase(at);
+    }
   }
 }
 

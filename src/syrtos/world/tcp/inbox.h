@@ -91,6 +91,7 @@ class Inbox {
   Incoming& add(Lane& lane, uint64_t sequence);
   void remove(Lane& lane, Arrived::iterator place);
   bool keep(Incoming& incoming);
+  void count_kept(size_t bytes);
   void release(Incoming& incoming);
   void match(Lane& lane);
   void bind(Lane& lane, Incoming& incoming, Message& recv);

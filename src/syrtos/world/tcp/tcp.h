@@ -43,6 +43,8 @@ class TcpWorld final : public World {
   double now() const override { return seconds_since(start_); }
   bool is_lost(Rank rank) const override;
   std::vector<LinkUse> links() const override;
+  /// At most so many bytes of messages that came before their recvs were kept at a time.
+  size_t most_kept() const { return most_kept_; }
 
  protected:
   void start_send(Message& message) override;
@@ -83,6 +85,8 @@ class TcpWorld final : public World {
   std::vector<std::unique_ptr<tcp::Peer>> peers_;  // none for this rank
   std::unordered_map<uint32_t, Lane> to_self_;
   WorkQueue work_;
+  size_t kept_ = 0;  // bytes of messages that came before their recvs
+  size_t most_kept_ = 0;
   int sharing_ = 0;  // peers with common memory
   bool spins_ = false;
   int hurried_ = 0;  // times without asking the kernel
