@@ -4,6 +4,7 @@
 
 #include "syrtos/train/checkpoint/checkpoint.h"
 #include "syrtos/train/checkpoint/snapshot.h"
+#include "syrtos/train/team/evaluate_parts.h"
 #include "tests/train/team.h"
 
 namespace syrtos::train {
@@ -292,6 +293,52 @@ TEST_F(Parts, AreNamedByAFileToo) {
   EXPECT_EQ(to_request(job).split, "conv2,fc1");
   EXPECT_EQ(job.parts_text, "conv1, conv2, fc1 to fc3");
   EXPECT_EQ(job.placement.pieces, 3);
+}
+
+/// Bytes that come to this worker with each batch.
+size_t bytes_a_batch(CompiledNetwork& network) {
+  size_t bytes = 0;
+  const graph::Program& program = network.evaluation(0).program();
+  for (const graph::PassPart& part : graph::parts_of_pass(program, {})) {
+    for (const graph::Program::Message* one : part.arrives) bytes += program.bytes_of(*one);
+  }
+  return bytes;
+}
+
+// What a faster part sends lies in the memory of the slower one until that has time for it.
+TEST_F(Parts, InAnEvaluationNoneRunsAwayFromTheNext) {
+  JobRequest request = job_of("parts", 2, "layers:2");
+  request.samples = 600;
+  request.batch = 8;
+  const Job job = resolve(request, cpu_info(), "nowhere");
+  std::deque<Trainer> trainers;
+  for (int worker = 0; worker < 2; ++worker) {
+    trainers.emplace_back(resolve(request, cpu_info(), "nowhere"), worker);
+  }
+  size_t kept = 0;
+  Evaluation evaluation;
+  world::TcpCluster cluster(2, {}, true);
+  world::run_all(cluster, [&](World& world) -> Task<> {
+    const bool last = world.rank() == 1;
+    CompiledNetwork& network = trainers[static_cast<size_t>(world.rank())].network();
+    const data::Transform transform(job.data.test->info(), job.image, job.normalization, {},
+                                    job.precision.dtype);
+    const TestData test{.data = *job.data.test,
+                        .transform = transform,
+                        .views = job::views_of(job.views),
+                        .images = network.has_images()};
+    strategy::Meter meter(world);
+    if (last) co_await world.sleep(0.5);
+    for (int times = 0; times < 2; ++times) {
+      Evaluation found =
+          co_await evaluate_parts(world, {.workers = 2, .parts = 2}, meter, network, test);
+      if (last) evaluation = std::move(found);
+    }
+    if (last) kept = dynamic_cast<world::TcpWorld&>(world).most_kept();
+  });
+  EXPECT_EQ(evaluation.samples, job.data.test->size());
+  ASSERT_GT(evaluation.samples, 4 * request.batch);
+  EXPECT_LE(kept, 2 * bytes_a_batch(trainers[1].network()) + 1024);
 }
 
 }  // namespace

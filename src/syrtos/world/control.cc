@@ -22,6 +22,8 @@ const char* name_of_control(uint16_t item) {
       return "a part's tensor";
     case ControlItem::part_wanted:
       return "request for a part's tensor";
+    case ControlItem::batch_done:
+      return "end of a batch";
     case ControlItem::meeting:
       return "meeting";
     case ControlItem::clock_question:

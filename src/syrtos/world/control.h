@@ -24,6 +24,7 @@ enum class ControlItem : uint16_t {
   part_list = 124,  ///< a text: 125 too
   part_tensor = 126,
   part_wanted = 127,
+  batch_done = 128,
   // planner: a cluster is measured
   probe_small = 130,
   probe_large = 131,
