@@ -195,6 +195,21 @@ TEST_F(SchedulerTest, ARankJoinsOnceAndMustExist) {
   EXPECT_TRUE(step_until_ready(first) && step_until_ready(second) && step_until_ready(third));
 }
 
+// The connection of a process that was given up may end long after another one has its seat.
+TEST_F(SchedulerTest, WhoWasReplacedTakesNobodyAlongWhenItGoes) {
+  auto members = join_all();
+  scheduler_->expect(1);
+  Joined again = begin(options(1));
+  ASSERT_TRUE(step_until([&] { return state(1) == Seat::State::joined; }));
+  members[1].reset();
+  // Whoever asks now is answered after the end of that connection was heard of.
+  EXPECT_THAT(failure(begin(options(2))), HasSubstr("has joined already"));
+  EXPECT_EQ(state(1), Seat::State::joined);
+  scheduler_->form_team({0, 1, 2});
+  EXPECT_TRUE(step_until_ready(again));
+  EXPECT_EQ(again.get()->assignment().team, 2);
+}
+
 TEST_F(SchedulerTest, WaitingRanksHaveADeadlineAndHearOfTheEnd) {
   JoinOptions hasty = options(0);
   hasty.timeout = std::chrono::milliseconds(100);

@@ -214,6 +214,8 @@ void Scheduler::ask_to_regroup() {
 }
 
 void Scheduler::expect(Rank rank) {
+  // What becomes of the connection of who was there before says nothing of who comes.
+  connections_.remove_if([rank](const Connection& one) { return one.rank == rank; });
   Seat& seat = seats_[static_cast<size_t>(rank)];
   seat.waiting.reset();
   seat.doing.clear();
