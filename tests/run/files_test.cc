@@ -231,6 +231,18 @@ TEST_F(RunFiles, NumbersThatAreNoneAreWrittenSoThatTheyCanBeReadAgain) {
   EXPECT_THAT(notes_, IsEmpty());
 }
 
+TEST_F(RunFiles, LinesThatCannotBeReadNowStay) {
+  EXPECT_FALSE(rewind_metrics(at(), 9)) << "there are none yet";
+  EXPECT_EQ(text_of(File::metrics), "");
+  // Reading this fails with EIO.
+  const std::filesystem::path file = at().file(File::metrics);
+  std::filesystem::remove(file);
+  std::filesystem::create_symlink("/proc/self/mem", file);
+  EXPECT_THROW(rewind_metrics(at(), 9), RunError);
+  EXPECT_TRUE(std::filesystem::is_symlink(file)) << "it was replaced";
+  std::filesystem::remove(file);
+}
+
 TEST_F(RunFiles, LinesBeyondTheCheckpointAreForgotten) {
   write_all();
   EXPECT_TRUE(rewind_metrics(at(), 10)) << "the epoch that ended there was the best";

@@ -1,6 +1,9 @@
 #include "syrtos/run/metrics.h"
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
+#include <sstream>
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/files.h"
@@ -155,7 +158,13 @@ void append_missing(const Directory& directory, const std::vector<EpochMetrics>&
 bool rewind_metrics(const Directory& directory, int64_t step) {
   std::string kept;
   bool best = false;
-  std::ifstream in(directory.file(File::metrics), std::ios::binary);
+  const FileText found = read_text(directory.file(File::metrics));
+  // What cannot be read now must not be replaced by nothing.
+  if (found.error != 0 && found.error != ENOENT) {
+    fail_run("cannot read {}: {}", directory.file(File::metrics).string(),
+             std::strerror(found.error));
+  }
+  std::istringstream in(found.text);
   for (std::string line; std::getline(in, line);) {
     const std::optional<EpochMetrics> epoch = epoch_from_json(json::parse(line, nullptr, false));
     if (!epoch || epoch->step > step) continue;
