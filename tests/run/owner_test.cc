@@ -187,6 +187,9 @@ TEST_F(Owners, AreClearedAwayByWhoStartedThemAndNobodyElse) {
   EXPECT_TRUE(is_free_after(directory_, "mine"));
   EXPECT_TRUE(is_free_after(directory_, "mine"));
   EXPECT_EQ(files(), 0U);
+  // Whose it is cannot be read now.
+  std::filesystem::create_directory(directory_ / "owner.json");
+  EXPECT_FALSE(is_free_after(directory_, "mine"));
 }
 
 }  // namespace

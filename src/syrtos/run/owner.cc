@@ -249,7 +249,7 @@ void refuse_owned(const fs::path& directory) {
 bool is_free_after(const fs::path& directory, const std::string& token) {
   const Turn turn(directory);
   const std::optional<OwnerRecord> owner = read_owner(directory);
-  if (!owner) return true;
+  if (!owner) return errno == ENOENT;
   if (!owner->token.starts_with(token)) return false;
   unlink(file_in(directory).c_str());
   return true;
