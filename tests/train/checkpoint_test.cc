@@ -125,6 +125,12 @@ TEST_F(Checkpoints, WhoseHeaderClaimsMoreThanTheFileAreRefused) {
   EXPECT_THAT(refusal([&] { CheckpointReader(write("x", whole)); }), HasSubstr("offset 16"));
 }
 
+TEST_F(Checkpoints, WhoseHeaderIsLargerThanAnyAreRefusedBeforeItIsRead) {
+  const std::string header(((size_t{64} << 20) + 1), ' ');
+  EXPECT_THAT(refusal([&] { CheckpointReader(forge(header, "")); }),
+              HasSubstr("at offset 16 expected a header of at most 67108864 bytes"));
+}
+
 /// Damage with the checksums put right again, so that it gets further than they do.
 TEST_F(Checkpoints, DamagedAtRandomAreReadOrRefused) {
   const std::string header =

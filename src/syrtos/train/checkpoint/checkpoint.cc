@@ -30,6 +30,8 @@ struct Prefix {
 static_assert(sizeof(Prefix) == 32);
 
 constexpr uint64_t kTrailer = sizeof(uint32_t);
+// Of half a million tensors. As parsed text it takes many times as much memory.
+constexpr uint64_t kMostHeader = uint64_t{64} << 20;
 
 }  // namespace
 
@@ -122,6 +124,10 @@ void CheckpointReader::read_header() {
   if (prefix.data_bytes != room - prefix.header_bytes) {
     fail_request("{}: truncated or damaged: at offset 24 expected {} bytes of data, found {}",
                  file_.string(), prefix.data_bytes, room - prefix.header_bytes);
+  }
+  if (prefix.header_bytes > kMostHeader) {
+    fail_request("{}: at offset 16 expected a header of at most {} bytes, found one of {}",
+                 file_.string(), kMostHeader, prefix.header_bytes);
   }
   std::string header(prefix.header_bytes, '\0');
   get(header.data(), sizeof prefix, header.size(), "header");
