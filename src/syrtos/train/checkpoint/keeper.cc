@@ -51,7 +51,9 @@ void Keeper::attempt(bool must, const std::function<void()>& work) {
     } catch (const run::TakenOver&) {
       throw;
     } catch (const RunError& error) {
-      if (dynamic_cast<const NoRoom*>(&error) != nullptr && make_room()) continue;
+      // What others have sent comes again only with the next checkpoint, whatever room there is.
+      const bool whole = state_.others.is_whole();
+      if (whole && dynamic_cast<const NoRoom*>(&error) != nullptr && make_room()) continue;
       if (must && tries >= kTries) throw;
       if (!must && !failing_) {
         notebook_.complain(fmt::format(

@@ -22,6 +22,8 @@ class Spool {
   /// The next one. Never throws.
   void add(const NamedShape& what, const Tensor& tensor);
 
+  /// Nothing has failed so far.
+  bool is_whole() const { return failure_ == nullptr; }
   /// What it has. Throws RunError when something could not be written.
   const std::vector<NamedShape>& all() const;
   Tensor read(size_t index) const;
