@@ -81,13 +81,18 @@ TEST(Undo, GoesBackWhereThePassHasBegunBeforeAllBucketsWereThere) {
     Worker worker(seed);
     const auto steps = static_cast<int64_t>(worker.random_() % 6);
     for (int64_t step = 0; step < steps; ++step) worker.take_step(step, 100);
-    worker.take_step(steps, 1 + worker.random_() % 3);
+    const size_t done = worker.random_() % 4;
+    worker.take_step(steps, done);
     worker.undo_.begin_step(steps + 1);
     worker.undo_.copy_in_this_step();
+    if (seed % 2 == 0) worker.replica_.states().data[0] += 1;  // it has moved them too
     const std::optional<int64_t> back = worker.undo_.go_back();
     ASSERT_TRUE(back.has_value()) << "seed " << seed;
+    if (done == 0) {
+      EXPECT_EQ(*back, steps) << "nothing was to be undone";
+    }
     EXPECT_EQ(kept_of(worker.replica_), worker.after_[static_cast<size_t>(*back)])
-        << "seed " << seed << ", step " << steps;
+        << "seed " << seed << ", " << done << " buckets of step " << steps;
   }
 }
 

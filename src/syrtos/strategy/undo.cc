@@ -53,6 +53,7 @@ void Undo::begin_step(int64_t step) {
   pass_ = step;
   if (!copies_) return;
   const Floats states = replica_.states();
+  states_before_.swap(states_);
   states_.assign(states.data, states.data + states.count);
 }
 
@@ -65,7 +66,7 @@ void Undo::copy(int bucket) {
   const Bucket& where = replica_.layout().buckets[index];
   const auto begun = Clock::now();
   if (buckets_copied_ == 0) {
-    copied_ = copying_;
+    copied_ = copying_.load();
     states_copied_.swap(states_copying_);
   }
   for (size_t i = 0; i < live_.size(); ++i) {
@@ -110,8 +111,10 @@ std::optional<int64_t> Undo::go_back() {
       std::ranges::all_of(versions_, [this](int64_t one) { return one == versions_[0]; });
   if (whole) {
     const int64_t done = versions_.empty() ? pass_ : versions_[0];
-    // The pass after them may have moved the running statistics already.
-    if (done == pass_) std::ranges::copy(states_, replica_.states().data);
+    // The pass after them may have moved the running statistics already, and the one that begins
+    // before the first of its buckets is there may be on its way too.
+    const Arena& states = done == pass_ ? states_ : states_before_;
+    if (done <= pass_) std::ranges::copy(states, replica_.states().data);
     return done;
   }
   return go_back_to_copy();

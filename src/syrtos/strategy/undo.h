@@ -40,6 +40,9 @@ class Undo {
   /// The same to the last copy, whatever was updated since.
   std::optional<int64_t> go_back_to_copy();
 
+  /// The step that the copies are of, which may be long ago; -1: there are none.
+  int64_t copied() const { return copied_; }
+
   /// Bytes that it keeps of a replica with so many weights and kept arenas.
   static int64_t bytes(int64_t weights, int64_t kept) { return weights * (1 + kept) * 4; }
 
@@ -60,10 +63,11 @@ class Undo {
   int64_t pass_ = -1;                       // that began last
   std::atomic<int64_t> copying_ = -1;       // the step in which buckets are copied
   std::atomic<size_t> buckets_copied_ = 0;  // in it
-  int64_t copied_ = -1;                     // the step that the copies are of
+  std::atomic<int64_t> copied_ = -1;        // the step that the copies are of
   std::atomic<int64_t> nanoseconds_ = 0;    // that this took
   Clock::time_point began_;                 // it
   Arena states_;                            // before the pass
+  Arena states_before_;                     // before the one before it
   Arena states_copying_, states_copied_;    // before those two steps
 };
 
