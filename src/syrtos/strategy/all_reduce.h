@@ -50,6 +50,7 @@ class AllReduceTraining final : public Strategy {
   Task<> collect() override;
   Task<> end() override;
   Task<std::optional<int64_t>> go_back() override;
+  int64_t copied() const override { return undo_.copied(); }
 
  private:
   /// The elements that this worker keeps of a bucket that is divided.

@@ -31,6 +31,7 @@ class LocalSteps final : public Strategy {
   Task<> collect() override;
   Task<> end() override;
   Task<std::optional<int64_t>> go_back() override;
+  int64_t copied() const override { return undo_.copied(); }
 
  private:
   Task<> update(const StepInfo& info);

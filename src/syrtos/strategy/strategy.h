@@ -53,6 +53,9 @@ class Strategy {
   /// Returns how many steps are done then; nothing where this worker alone cannot do that.
   virtual Task<std::optional<int64_t>> go_back() { co_return std::nullopt; }
 
+  /// The step that go_back() may lead to although it is long ago; -1: there is none.
+  virtual int64_t copied() const { return -1; }
+
   /// Where this worker's time goes: passes, updates and exchanges are noted here by the strategy,
   /// the rest by whoever does it.
   Meter& meter() { return meter_; }

@@ -134,7 +134,11 @@ void WorkerRun::note_position() {
       before.score_sum = sums.score;
       before.samples = sums.samples;
     }
-    if (positions_.size() == kMost) positions_.pop_front();
+    if (positions_.size() == kMost) {
+      // With averages that are far apart what was copied is older than all of these.
+      const bool copied = positions_.front().step == team_.strategy().copied();
+      positions_.erase(positions_.begin() + (copied ? 1 : 0));
+    }
   }
   positions_.push_back(course_.position());
 }

@@ -72,7 +72,7 @@ class WorkerRun final : strategy::StepHandler {
   bool has_loss_ = false;
   double began_ = 0;  // the current step
   EpochPace pace_;
-  std::deque<Position> positions_;  // after the last steps, for going back
+  std::deque<Position> positions_;  // after the last steps and the one copied, for going back
   bool go_on_ = true;
   Outcome outcome_;
 };
