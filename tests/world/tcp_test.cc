@@ -109,6 +109,29 @@ TEST(TcpRendezvous, StrangersDoNotDisturb) {
   first.get();
 }
 
+TEST(TcpRendezvous, WhoGoesWhileMemoryIsSetUpIsNamed) {
+  Listener listener("127.0.0.1");
+  TcpOptions options = two_ranks(listener);
+  for (TcpMember& member : options.members) member.host = "a";
+  options.shared_memory = true;
+  auto first = std::async(std::launch::async, [&] {
+    try {
+      const TcpWorld world(options, std::move(listener));
+    } catch (const NotMet& error) {
+      EXPECT_THAT(error.what(), HasSubstr("rank 1 on a: a rank of this host went away"));
+      return error.rank();
+    }
+    return Rank{-1};
+  });
+  TcpOptions mine = options;
+  mine.rank = 1;
+  auto handshake = tcp::Handshake::connecting(
+      mine, 0, 0, begin_connect(resolve("127.0.0.1", options.members[0].port)), 0);
+  EXPECT_EQ(shake_hands(handshake), tcp::Handshake::State::done) << handshake.why();
+  shutdown(handshake.take()->descriptor(), SHUT_RDWR);
+  EXPECT_EQ(first.get(), 1);
+}
+
 TEST(TcpRendezvous, NobodyCanComeLater) {
   Listener listener("127.0.0.1");
   TcpOptions options = two_ranks(listener);

@@ -63,8 +63,7 @@ TcpWorld::TcpWorld(TcpOptions options, Listener listener)
     // Every rank goes in the order of ranks, so that no two wait for each other.
     std::unique_ptr<tcp::SharedMemory> shared;
     if (options_.shared_memory && host(rank) == host(this->rank())) {
-      shared = tcp::SharedMemory::agree(of_peer.front()->descriptor(), rank < this->rank(),
-                                        options_.connect_timeout);
+      shared = agree_with(rank, of_peer.front()->descriptor());
     }
     const TcpMember& member = options_.members[static_cast<size_t>(rank)];
     log_info("connected to rank {} on {} ({} port {}), {}", rank, member.host, member.address,
@@ -85,6 +84,15 @@ TcpWorld::TcpWorld(TcpOptions options, Listener listener)
   // Looking instead of sleeping must not take a core from another rank.
   spins_ = sharing_ > 0 && sharing_ < static_cast<int>(std::thread::hardware_concurrency());
   thread_ = std::thread([this] { work(); });
+}
+
+std::unique_ptr<tcp::SharedMemory> TcpWorld::agree_with(Rank rank, int socket) const {
+  try {
+    return tcp::SharedMemory::agree(socket, rank < this->rank(), options_.connect_timeout);
+  } catch (const RunError& error) {
+    // It came, and then it did not stay until all had met.
+    throw NotMet(rank, fmt::format("{}: {}", name(rank), error.what()));
+  }
 }
 
 TcpWorld::~TcpWorld() {

@@ -21,6 +21,7 @@ namespace syrtos::world {
 namespace tcp {
 class Inbox;
 class Peer;
+class SharedMemory;
 }  // namespace tcp
 
 /// Ranks that are processes, over sockets. A thread of its own moves the bytes and runs the
@@ -59,6 +60,7 @@ class TcpWorld final : public World {
 
   tcp::Peer& peer(Rank rank) const { return *peers_[static_cast<size_t>(rank)]; }
   void wake() const;
+  std::unique_ptr<tcp::SharedMemory> agree_with(Rank rank, int socket) const;
 
   // The world's thread.
   void work();
