@@ -439,6 +439,48 @@ Task<> cancel_work(World& world, Work& work) {
   EXPECT_FALSE(work.second);
 }
 
+// What has come of a message that is late is not thrown away.
+TEST(TcpWorld, WhoIsPatientGetsAMessageOfWhichAHalfCameInTime) {
+  constexpr size_t kCount = 1024;
+  std::vector<float> values(kCount);
+  std::atomic<bool> late = false;
+  RawRank other([&](World& world) -> Task<> {
+    world.set_deadline(0.05);
+    Started receives(world, [](World& w, std::vector<float>& to) -> Task<> {
+      co_await w.recv(1, test_tag(1), {to.data(), to.size() * sizeof(float)},
+                      {.silence = Patience::kForever});
+    }(world, values));
+    co_await world.sleep(0.2);
+    late = true;
+    co_await receives.join();
+  });
+  other.write_frame(lane(1), 0, 0, kCount / 2, kCount, 1);
+  while (!late) std::this_thread::yield();
+  other.write_frame(lane(1), 0, kCount / 2, kCount / 2, kCount, 2);
+  EXPECT_EQ(other.finish(), nullptr);
+  EXPECT_EQ(values.front(), 1);
+  EXPECT_EQ(values.back(), 2);
+}
+
+TEST(TcpWorld, ARankThatSaysNothingAtAllIsGivenUp) {
+  std::vector<std::string> told;
+  RawRank other([&](World& world) -> Task<> {
+    world.set_deadline(0.05);
+    world.tell_of_silence([&](const std::string& text) { told.push_back(text); });
+    char never = 0;
+    try {
+      co_await world.recv(1, test_tag(1), {&never, 1}, {.silence = 0.2});
+    } catch (const PeerLost& lost) {
+      EXPECT_EQ(lost.rank(), 1);
+      EXPECT_THAT(lost.what(), HasSubstr("it has said nothing for"));
+    }
+    EXPECT_TRUE(world.is_lost(1));
+  });
+  EXPECT_EQ(other.finish(), nullptr);
+  ASSERT_FALSE(told.empty());
+  EXPECT_THAT(told[0], HasSubstr("rank 1 on b has said nothing for"));
+}
+
 TEST(TcpWorld, CancelledWorkIsNotBegunOrIsWaitedFor) {
   TcpCluster cluster(1);
   Work work;

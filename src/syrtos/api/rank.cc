@@ -132,11 +132,17 @@ bool JoinedRank::run_in_teams(TeamWork& work) {
     work.enter(team);
     membership->report("connecting to the other ranks");
     launch::Waiting waiting;
+    std::exception_ptr late;
     try {
       world::TcpWorld world(tcp_options(team), std::move(*listener));
       if (work.work(world, *membership)) break;
     } catch (const world::PeerLost& error) {
       log_info("{}", error.what());
+      waiting.misses = error.rank();
+    } catch (const world::DeadlinePassed& error) {
+      // It is connected, and stuck: others will miss it too.
+      log_info("{}", error.what());
+      late = std::current_exception();
       waiting.misses = error.rank();
     } catch (const world::NotMet& error) {
       if (team.team == 1) throw;
@@ -144,6 +150,7 @@ bool JoinedRank::run_in_teams(TeamWork& work) {
       waiting.misses = error.rank();
     }
     waiting.step = work.leave();
+    if (late && !waiting.step && team.team == 1) std::rethrow_exception(late);
     membership->report("waiting for the next team");
     listener.emplace(invitation_.address);
     waiting.port = listener->port();

@@ -19,7 +19,9 @@ Task<std::string> Meetings::meet(std::string mine, Decide decide) {
   ++round_;
   if (world_.rank() != 0) {
     co_await send_text(world_, 0, tag_of(round_), mine);
-    co_return co_await receive_text(world_, 0, tag_of(round_), spare_);
+    // Rank 0 may wait for others itself.
+    const world::Patience patience{.silence = spare_ ? world::Patience::kForever : 0};
+    co_return co_await receive_text(world_, 0, tag_of(round_), patience);
   }
   std::vector<std::string> texts(present_.size());
   texts[0] = mine;
@@ -47,7 +49,8 @@ Task<> Meetings::host(std::vector<std::string>& texts) {
 
 Task<> Meetings::collect(Rank worker, std::string& text) {
   try {
-    text = co_await receive_text(world_, worker, tag_of(round_), spare_);
+    const world::Patience patience{.silence = spare_ ? kMostDeadlines * world_.deadline() : 0};
+    text = co_await receive_text(world_, worker, tag_of(round_), patience);
   } catch (const PeerLost&) {
     if (!spare_) throw;
     present_[static_cast<size_t>(worker)] = false;

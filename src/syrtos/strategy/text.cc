@@ -18,15 +18,8 @@ Tag next_item(Tag tag) {
 
 }  // namespace
 
-Task<> receive_patiently(World& world, Rank from, Tag tag, Target target) {
-  for (bool came = false; !came;) {
-    try {
-      co_await world.recv(from, tag, target);
-      came = true;
-    } catch (const world::DeadlinePassed&) {
-      continue;
-    }
-  }
+Task<> receive_patiently(World& world, Rank from, Tag tag, Target target, double silence) {
+  co_await world.recv(from, tag, target, {.silence = silence});
 }
 
 Task<> send_text(World& world, Rank to, Tag tag, const std::string& text) {
@@ -35,14 +28,9 @@ Task<> send_text(World& world, Rank to, Tag tag, const std::string& text) {
   co_await world.send(to, next_item(tag), Source{text.data(), text.size()});
 }
 
-Task<std::string> receive_text(World& world, Rank from, Tag tag, bool patient) {
+Task<std::string> receive_text(World& world, Rank from, Tag tag, world::Patience patience) {
   uint64_t size = 0;
-  const Target target{&size, sizeof(size)};
-  if (patient) {
-    co_await receive_patiently(world, from, tag, target);
-  } else {
-    co_await world.recv(from, tag, target);
-  }
+  co_await world.recv(from, tag, Target{&size, sizeof(size)}, patience);
   if (size > kLongest) {
     fail_run("expected a text of at most {} bytes from {}, found one of {}", kLongest,
              world.name(from), size);

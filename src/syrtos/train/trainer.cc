@@ -174,7 +174,8 @@ Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
     progress.end(state_of(outcome.end));
   } catch (const std::exception& error) {
     failure = std::current_exception();
-    const bool lost = dynamic_cast<const world::PeerLost*>(&error) != nullptr;
+    const bool lost = dynamic_cast<const world::PeerLost*>(&error) != nullptr ||
+                      dynamic_cast<const world::DeadlinePassed*>(&error) != nullptr;
     if (lost && state_.job.strategy.survives) {
       progress.leave();  // others may go on
     } else {
@@ -217,6 +218,7 @@ Task<Outcome> Trainer::train(World& world, TrainObserver& observer,
   } catch (const world::PeerLost&) {
     lost = std::current_exception();
   }
+  world.tell_of_silence([&observer](const std::string& text) { observer.note(text); });
   if (lost) {
     left_at_ = co_await run.go_back();
     std::rethrow_exception(lost);
@@ -251,6 +253,9 @@ Task<> Trainer::start_together(World& world, strategy::Meetings& meetings) {
   // Where each worker has sums of its own, worker 0 has those of before.
   if (!state_.job.strategy.sync.in_step() && !state_.is_first()) state_.course.set_sums({});
 }
+  } catch (const world::DeadlinePassed&) {
+    if (!job.strategy.survives) throw;
+    lost = std::current_exception();  // that rank is there, but it does not come
 
 /// Workers that have other parts of the network draw their weights, and get what worker 0 has read.
 Task<> Trainer::begin_parts(World& world, TeamWork& team) {

@@ -1,6 +1,10 @@
 #include "syrtos/world/world.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "syrtos/base/format.h"
+#include "syrtos/base/log.h"
 
 namespace syrtos::world {
 
@@ -42,7 +46,8 @@ Message::~Message() {
 
 void Message::start() {
   World& world = this->world();
-  world.agenda().timers.start(*this, world.now() + world.deadline());
+  started_ = world.now();
+  world.agenda().timers.start(*this, started_ + world.deadline());
   if (world.watcher_ != nullptr) world.watcher_->started(*this);
   if (direction == Direction::send) {
     world.start_send(*this);
@@ -52,17 +57,57 @@ void Message::start() {
 }
 
 void Message::await_resume() const {
-  if (world().watcher_ != nullptr) world().watcher_->ended(*this);
+  World& world = this->world();
+  if (world.watcher_ != nullptr) world.watcher_->ended(*this);
   rethrow();
+  if (direction == Direction::recv) world.heard_[static_cast<size_t>(peer)] = world.now();
+}
+
+void Message::restart_timer(double at) { world().agenda().timers.start(*this, at); }
+
+/// Whether a message that is late may still come; what has come of it is kept then.
+bool Message::waits_on() {
+  World& world = this->world();
+  const double now = world.now();
+  const double since = patience.since == nullptr ? started_ : *patience.since;
+  if (now < since + world.deadline()) {
+    restart_timer(std::isinf(since) ? now + world.deadline() : since + world.deadline());
+    return true;
+  }
+  if (patience.silence <= 0) return false;
+  const double last = std::max(since, world.heard_from(peer));
+  if (now >= last + patience.silence) {
+    const std::string why = fmt::format("it has said nothing for {:.0f} s", now - last);
+    world.give_up(peer, why);
+    if (!pending()) return true;
+    world.abandon(*this);
+    fail(world.peer_lost(*this, why));
+    return true;
+  }
+  if (now >= last + world.deadline() && !std::isinf(patience.silence))
+    world.tell_silence(*this, last);
+  restart_timer(std::min(now + world.deadline(), last + patience.silence));
+  return true;
+}
+
+void World::tell_silence(const Message& message, double since) const {
+  const std::string text = fmt::format(
+      "{} has said nothing for {:.0f} s: {} waits for {}; after {:.0f} s the others go on without "
+      "it",
+      name(message.peer), now() - since, name(rank_), described(*this, message),
+      message.patience.silence);
+  log_info("{}", text);
+  if (told_) told_(text);
 }
 
 void Message::expire() {
   World& world = this->world();
+  if (waits_on()) return;
   const std::string text = fmt::format(
       "{}: waited {:.0f} s for {}; {} of it crossed: is that rank stuck?", world.name(world.rank()),
       world.deadline(), described(world, *this), format_bytes(moved));
   world.abandon(*this);
-  fail(std::make_exception_ptr(DeadlinePassed(text)));
+  fail(std::make_exception_ptr(DeadlinePassed(text, peer)));
 }
 
 void Sleep::start() { world().agenda().timers.start(*this, world().now() + seconds_); }
@@ -97,14 +142,14 @@ std::string World::name(Rank rank) const {
   return fmt::format("rank {} on {}", number, host(rank));
 }
 
-Message World::send(Rank to, Tag tag, Source source, int priority) {
+Message World::send(Rank to, Tag tag, Source source, int priority, Patience patience) {
   SYRTOS_CHECK(to >= 0 && to < size(), "{} of {}", to, size());
-  return {*this, Message::Direction::send, to, tag, source, {}, priority};
+  return {*this, Message::Direction::send, to, tag, source, {}, priority, patience};
 }
 
-Message World::recv(Rank from, Tag tag, Target target) {
+Message World::recv(Rank from, Tag tag, Target target, Patience patience) {
   SYRTOS_CHECK(from >= 0 && from < size(), "{} of {}", from, size());
-  return {*this, Message::Direction::recv, from, tag, {}, target, 0};
+  return {*this, Message::Direction::recv, from, tag, {}, target, 0, patience};
 }
 
 Sleep World::sleep(double seconds) { return {*this, seconds}; }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -35,10 +37,14 @@ class NotMet : public RunError {
   Rank rank_;
 };
 
-/// Something that should have happened did not.
+/// Something that should have happened did not. `rank`: who was to do it; -1: nobody in particular.
 class DeadlinePassed : public RunError {
  public:
-  using RunError::RunError;
+  explicit DeadlinePassed(const std::string& text, Rank rank = -1) : RunError(text), rank_(rank) {}
+  Rank rank() const { return rank_; }
+
+ private:
+  Rank rank_;
 };
 
 /// Two ranks are not at the same place of their program.
@@ -98,6 +104,18 @@ class MessageWatcher {
   virtual void ended(const Message& message) = 0;
 };
 
+/// How long a message may take. As it is: until the world's deadline has passed.
+struct Patience {
+  static constexpr double kForever = std::numeric_limits<double>::infinity();
+
+  /// Above 0: as long as it wishes, while the other rank says anything at all to this one. If it says
+  /// nothing for so many seconds it is given up, and it is said each time that a deadline passes.
+  double silence = 0;
+  /// When somebody began to wait for it, which may change; kForever: nobody does yet. nullptr: from
+  /// the beginning.
+  const double* since = nullptr;
+};
+
 /// A message on its way, at one of its ends.
 class Message final : public Operation {
  public:
@@ -113,6 +131,7 @@ class Message final : public Operation {
   const Source source;  ///< of a send
   const Target target;  ///< of a recv
   const int priority;   ///< of a send: higher ones overtake
+  const Patience patience;
   size_t bytes() const { return direction == Direction::send ? source.bytes : target.bytes; }
 
   // For worlds.
@@ -127,15 +146,20 @@ class Message final : public Operation {
  private:
   friend class World;
   Message(World& world, Direction the_direction, Rank the_peer, Tag the_tag, Source the_source,
-          Target the_target, int the_priority)
+          Target the_target, int the_priority, Patience the_patience)
       : Operation(world),
         direction(the_direction),
         peer(the_peer),
         tag(the_tag),
         source(the_source),
         target(the_target),
-        priority(the_priority) {}
+        priority(the_priority),
+        patience(the_patience) {}
   void start() override;
+  void restart_timer(double at);
+  bool waits_on();
+
+  double started_ = 0;
 };
 
 class Sleep final : public Operation {
@@ -242,10 +266,10 @@ class World {
 
   /// Done when the memory can be used again: the message may still be on its way. A rank may send
   /// to itself.
-  Message send(Rank to, Tag tag, Source source, int priority = 0);
+  Message send(Rank to, Tag tag, Source source, int priority = 0, Patience patience = {});
   /// Done when the message has arrived. Throws PeerLost when it cannot come any more,
   /// DeadlinePassed when it did not, Mismatch when the sender sent something else.
-  Message recv(Rank from, Tag tag, Target target);
+  Message recv(Rank from, Tag tag, Target target, Patience patience = {});
   Sleep sleep(double seconds);
   /// Runs `work`, which takes `seconds` where time is simulated. What it throws is thrown here.
   Compute compute(double seconds, Work work, Where where = Where::pool);
@@ -260,6 +284,11 @@ class World {
   /// nullptr: nobody. The watcher stays until it is replaced.
   void watch_messages(MessageWatcher* watcher) { watcher_ = watcher; }
 
+  /// Called with a text when a rank for which somebody waits patiently says nothing.
+  void tell_of_silence(std::function<void(const std::string&)> told) { told_ = std::move(told); }
+  /// When something that somebody awaited came from there, on this world's clock.
+  double heard_from(Rank rank) const { return heard_[static_cast<size_t>(rank)]; }
+
   /// Longest wait for one message.
   double deadline() const { return deadline_; }
   void set_deadline(double seconds) { deadline_ = seconds; }
@@ -267,7 +296,11 @@ class World {
  protected:
   /// `numbers`: by which people know the ranks; empty: their ranks.
   World(Rank rank, std::vector<std::string> hosts, Agenda& agenda, std::vector<Rank> numbers = {})
-      : rank_(rank), hosts_(std::move(hosts)), numbers_(std::move(numbers)), agenda_(agenda) {}
+      : rank_(rank),
+        hosts_(std::move(hosts)),
+        numbers_(std::move(numbers)),
+        agenda_(agenda),
+        heard_(hosts_.size(), 0.0) {}
 
   /// Called once the deadline runs. Either may call finish() or fail() at once.
   virtual void start_send(Message& message) = 0;
@@ -276,6 +309,8 @@ class World {
   /// The operation is pending and its memory is about to go.
   virtual void abandon(Message& message) = 0;
   virtual void abandon(Compute& compute) = 0;
+  /// The rank is lost from now on, if this world can make it so.
+  virtual void give_up(Rank, const std::string& why) { static_cast<void>(why); }
   virtual void start_all_reduce(AllReduce& all_reduce);
   virtual void abandon_all_reduce(AllReduce&) {}
 
@@ -284,6 +319,8 @@ class World {
   Traffic& count() { return traffic_; }
 
  private:
+  void tell_silence(const Message& message, double since) const;
+
   friend class Message;
   friend class Compute;
   friend class AllReduce;
@@ -295,6 +332,8 @@ class World {
   double deadline_ = 600;
   MessageWatcher* watcher_ = nullptr;
   Traffic traffic_;
+  std::vector<double> heard_;
+  std::function<void(const std::string&)> told_;
 };
 
 }  // namespace syrtos::world

@@ -129,8 +129,8 @@ Task<> News::tell(std::string text) {
 Task<> News::listen(Rank worker) {
   try {
     for (uint32_t round = 0;; ++round) {
-      std::string text =
-          co_await strategy::receive_text(team_.world(), worker, tag_of(round), true);
+      std::string text = co_await strategy::receive_text(team_.world(), worker, tag_of(round),
+                                                         {.silence = world::Patience::kForever});
       if (text.empty()) co_return;
       received_.push_back(std::move(text));
     }

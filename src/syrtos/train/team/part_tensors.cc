@@ -72,7 +72,7 @@ Task<> PartTensors::hand_out(TensorSource* source) {
 /// First a list: '1' for each tensor that follows.
 Task<> PartTensors::give(Rank to, TensorSource* source) {
   std::vector<NamedShape>& theirs = of_parts_[static_cast<size_t>(to)];
-  const std::string list = co_await strategy::receive_text(world_, to, list_tag(), false);
+  const std::string list = co_await strategy::receive_text(world_, to, list_tag());
   theirs = tensors_of(list);
   for (const NamedShape& what : theirs) {
     std::optional<Tensor> found;

@@ -119,8 +119,7 @@ Task<std::vector<std::string>> TeamWork::hear_servers(strategy::Command what) {
   for (int k = 0; k < team_.servers; ++k) servers.push_back(team_.server_rank(k));
   co_await server_clocks_.align(servers);
   for (const world::Rank server : servers) {
-    std::string text =
-        co_await strategy::receive_text(world_, server, strategy::told_tag(heard_), false);
+    std::string text = co_await strategy::receive_text(world_, server, strategy::told_tag(heard_));
     texts.push_back(std::move(text));
   }
   ++heard_;

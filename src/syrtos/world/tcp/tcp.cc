@@ -191,4 +191,8 @@ void TcpWorld::start_compute(Compute& compute) {
 
 void TcpWorld::abandon(Compute& compute) { work_.drop(compute); }
 
+void TcpWorld::give_up(Rank rank, const std::string& why) {
+  if (rank != this->rank()) peer(rank).lose(why);
+}
+
 }  // namespace syrtos::world

@@ -53,14 +53,15 @@ class TcpWorld final : public World {
   void start_compute(Compute& compute) override;
   void abandon(Message& message) override;
   void abandon(Compute& compute) override;
+  void give_up(Rank rank, const std::string& why) override;
 
  private:
   friend class tcp::Inbox;
   friend class tcp::Peer;
 
   tcp::Peer& peer(Rank rank) const { return *peers_[static_cast<size_t>(rank)]; }
-  void wake() const;
   std::unique_ptr<tcp::SharedMemory> agree_with(Rank rank, int socket) const;
+  void wake() const;
 
   // The world's thread.
   void work();
