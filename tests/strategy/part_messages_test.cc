@@ -152,12 +152,14 @@ INSTANTIATE_TEST_SUITE_P(Ways, Parts,
                                          Setting{6, 3, {Pipeline::Kind::interleaved, 3}, 6}));
 
 /// Sizes and times alone.
-double simulated_seconds(const Setting& setting, size_t bytes, double bytes_per_s) {
+double simulated_seconds(const Setting& setting, size_t bytes, double bytes_per_s,
+                         double deadline = 600) {
   world::SimOptions options = world::uniform_cluster(setting.workers, bytes_per_s, 1e-5);
   options.carry_data = false;
   world::SimCluster cluster(options);
   double seconds = 0;
   world::run_all(cluster, [&](World& world) -> Task<> {
+    world.set_deadline(deadline);
     Options way;
     way.split = Split::layers(setting.parts);
     const Team team = team_of(way, setting.workers);
@@ -187,6 +189,15 @@ TEST(PartMessages, CrossBesideComputing) {
   EXPECT_GT(seconds, ideal);
   EXPECT_LT(seconds, 1.1 * ideal);
   EXPECT_LT(simulated_seconds(setting, 8, bytes_per_s), 1.01 * ideal);
+}
+
+// A message is asked for when its pass begins, and the pass may last for hours.
+TEST(PartMessages, HaveADeadlineOnlyWhileSomebodyWaits) {
+  const Setting setting{4, 4, {}, 32};
+  const double longest_wait = setting.parts * (kForward + kBackward);
+  const double deadline = 1.5 * longest_wait;
+  EXPECT_GT(simulated_seconds(setting, 8, 1e9, deadline), 4 * deadline);
+  EXPECT_THROW(simulated_seconds(setting, 8, 1e9, kForward), world::DeadlinePassed);
 }
 
 TEST(PartMessages, OfALostPartEndThePass) {

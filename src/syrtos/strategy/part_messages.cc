@@ -40,20 +40,27 @@ void PartMessages::begin(const std::vector<Stage>& stages, int64_t step) {
 }
 
 void PartMessages::receive(Coming& coming) {
-  coming.task = Started(world_, receive_message(*coming.message));
+  coming.since = world::Patience::kForever;
+  coming.task = Started(world_, receive_message(coming));
 }
 
-Task<> PartMessages::receive_message(const PartMessage& message) {
+Task<> PartMessages::receive_message(const Coming& coming) {
+  const PartMessage& message = *coming.message;
   const world::Tag tag{world::Purpose::activations, message.lane, round_, kind_};
   co_await world_.recv(ranks_[static_cast<size_t>(message.part)], tag,
-                       {message.memory, message.bytes});
+                       {message.memory, message.bytes}, {.since = &coming.since});
 }
 
-Task<> PartMessages::send(const PartMessage& message) {
+Task<> PartMessages::send(const PartMessage& message, const double& since) {
   const world::Tag tag{world::Purpose::activations, message.lane, round_, kind_};
   constexpr int kUrgent = 1 << 20;  // computing waits for it
   co_await world_.send(ranks_[static_cast<size_t>(message.part)], tag,
-                       {message.memory, message.bytes}, kUrgent);
+                       {message.memory, message.bytes}, kUrgent, {.since = &since});
+}
+
+Task<> PartMessages::join(const Started& task, double& since) {
+  since = world_.now();
+  co_await task.join();
 }
 
 bool PartMessages::ready(size_t stage) const {
@@ -67,22 +74,22 @@ bool PartMessages::ready(size_t stage) const {
                      [&](const Coming* coming) { return succeeded(coming->task); }) &&
          std::all_of(leaves.begin(), leaves.end(), [&](const PartMessage& message) {
            const auto left = leaving_.find({message.lane, message.buffer});
-           return left == leaving_.end() || succeeded(left->second);
+           return left == leaving_.end() || succeeded(left->second.task);
          });
 }
 
 Task<> PartMessages::wait(size_t stage) {
-  for (const Coming* coming : pass_->arrives[stage]) {
+  for (Coming* coming : pass_->arrives[stage]) {
     // Its buffer's last message was for a stage before this one, so it is on its way.
     SYRTOS_CHECK(coming->task.valid(), "stage {}", stage);
     const Meter::Doing waits(meter_, Part::bubble);
-    co_await coming->task.join();
+    co_await join(coming->task, coming->since);
   }
   for (const PartMessage& message : (*stages_)[stage].leaves) {
     const auto left = leaving_.find({message.lane, message.buffer});
     if (left == leaving_.end()) continue;
     const Meter::Doing waits(meter_, Part::network);
-    co_await left->second.join();
+    co_await join(left->second.task, left->second.since);
   }
 }
 
@@ -92,12 +99,14 @@ void PartMessages::ran(size_t stage) {
     if (coming->next != nullptr) receive(*coming->next);
   }
   for (const PartMessage& message : (*stages_)[stage].leaves) {
-    leaving_[{message.lane, message.buffer}] = Started(world_, send(message));
+    Leaving& leaving = leaving_[{message.lane, message.buffer}];
+    leaving.since = world::Patience::kForever;
+    leaving.task = Started(world_, send(message, leaving.since));
   }
 }
 
 Task<> PartMessages::settle() {
-  for (const auto& [place, leaving] : leaving_) co_await leaving.join();
+  for (auto& [place, leaving] : leaving_) co_await join(leaving.task, leaving.since);
 }
 
 }  // namespace syrtos::strategy

@@ -14,7 +14,7 @@ namespace syrtos::strategy {
 
 /// What crosses between the parts of a network while they compute. Whatever a pass will receive is
 /// asked for as soon as a buffer is free for it, and what leaves does so beside computing, so only
-/// what is late is waited for.
+/// what is late is waited for, and only that has a deadline: a pass may take as long as it wishes.
 class PartMessages {
  public:
   /// All outlive it. `ranks`: who has each part. `kind` tells passes apart that cross beside each
@@ -39,6 +39,11 @@ class PartMessages {
     const PartMessage* message = nullptr;
     Coming* next = nullptr;
     world::Started task = {};
+    double since = world::Patience::kForever;
+  };
+  struct Leaving {
+    world::Started task = {};
+    double since = world::Patience::kForever;
   };
   using Place = std::pair<uint16_t, int>;  // lane, buffer
   /// A pass that was taken before.
@@ -50,8 +55,10 @@ class PartMessages {
 
   Prepared prepared(const std::vector<Stage>& stages) const;
   void receive(Coming& coming);
-  world::Task<> receive_message(const PartMessage& message);
-  world::Task<> send(const PartMessage& message);
+  world::Task<> receive_message(const Coming& coming);
+  world::Task<> send(const PartMessage& message, const double& since);
+  /// Waits for what may have been asked for long ago: the deadline begins here.
+  world::Task<> join(const world::Started& task, double& since);
 
   world::World& world_;
   Meter& meter_;
@@ -61,7 +68,7 @@ class PartMessages {
   const std::vector<Stage>* stages_ = nullptr;
   Prepared* pass_ = nullptr;
   uint32_t round_ = 0;
-  std::map<Place, world::Started> leaving_;
+  std::map<Place, Leaving> leaving_;
 };
 
 }  // namespace syrtos::strategy
