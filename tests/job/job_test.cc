@@ -201,6 +201,36 @@ TEST_F(JobFiles, StepsTakeAsManyEpochsAsTheyNeed) {
   EXPECT_EQ(resolved({.data = "random"}).epochs, 1);
 }
 
+TEST_F(JobFiles, WorkersAreNeededWhereFewerCouldNotTakeTheSteps) {
+  const auto may_lose = [&](const std::vector<std::pair<std::string, std::string>>& settings) {
+    JobRequest job;
+    job.data = "random";
+    job.workers = 4;
+    job.exchange = "allreduce";
+    for (const auto& [key, text] : settings) set_field(job, *find_field(key), text, key);
+    const Job found = resolved(job);
+    EXPECT_EQ(found.may_lose_workers(), found.needs_all_workers().empty());
+    const auto says = HasSubstr("the run ends when a worker is lost: " + found.needs_all_workers());
+    EXPECT_EQ(testing::Value(found.notes, testing::Contains(says)), !found.may_lose_workers());
+    return found.may_lose_workers();
+  };
+  using Settings = std::vector<std::pair<std::string, std::string>>;
+  const Settings parts = {{"batch", "64"}, {"accumulate", "16"}};
+  const auto with = [](Settings settings, const Settings& more) {
+    settings.insert(settings.end(), more.begin(), more.end());
+    return settings;
+  };
+  EXPECT_TRUE(may_lose(with(parts, {{"distribute.sync", "join"}})));
+  EXPECT_FALSE(may_lose(with(parts, {{"distribute.sync", "split"}}))) << "3 workers";
+  EXPECT_TRUE(may_lose({{"batch", "48"}, {"accumulate", "4"}, {"distribute.sync", "split"}}));
+  const Settings together = {
+      {"distribute.sync", "join"}, {"distribute.batch_norm", "synchronised"}, {"batch", "64"}};
+  EXPECT_TRUE(may_lose(together));
+  EXPECT_FALSE(may_lose(with(together, {{"accumulate", "2"}})));
+  EXPECT_TRUE(may_lose(with(together, {{"accumulate", "2"}, {"data.remainder", "drop"}})));
+  EXPECT_FALSE(may_lose(with(together, {{"batch", "2"}}))) << "batches of 2 for 3 workers";
+}
+
 TEST_F(JobFiles, WhatHasNoEffectIsNoted) {
   const auto notes = [&](const std::vector<std::pair<std::string, std::string>>& settings) {
     JobRequest job;

@@ -45,6 +45,30 @@ std::string_view Job::exchanges_within_pass() const {
   return strategy.splits_columns() ? "--split columns" : "";
 }
 
+std::string Job::needs_all_workers() const {
+  const bool splits = strategy.sync.splits_batch();
+  const bool alike = !exchanges_within_pass().empty() && remainder == data::Remainder::short_batch;
+  // Of a step that is shorter: it begins after whole batches, however many.
+  const int64_t last = data.train->size() % batch;
+  for (int left = std::max(1, min_workers); left <= workers; ++left) {
+    const int64_t count = strategy.replicas(left);
+    if (splits && accumulate > 1 && batch % (accumulate * count) != 0) {
+      return fmt::format(
+          "{} micro-batches do not divide what {} worker{} would have of a batch of {}", accumulate,
+          left, left == 1 ? "" : "s", batch);
+    }
+    if (!alike || count == 1) continue;
+    const int64_t fewest = last > 0 ? last : splits ? 0 : batch;
+    const bool in_parts = accumulate > 1 && fewest > 0;
+    if (in_parts || (fewest > 0 && fewest < count)) {
+      return fmt::format(
+          "with {} and --remainder short {} workers could not divide the last step of an epoch",
+          exchanges_within_pass(), left);
+    }
+  }
+  return {};
+}
+
 optim::Schedule Job::schedule_of(int64_t total_steps) const {
   optim::Schedule result = schedule;
   result.total_steps = total_steps;

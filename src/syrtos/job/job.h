@@ -115,7 +115,10 @@ struct Job {
   /// option that asks for it; empty: they do not.
   std::string_view exchanges_within_pass() const;
   /// The workers that are left can go on as another team when one is lost.
-  bool may_lose_workers() const { return min_workers < workers && strategy.can_go_back(); }
+  bool may_lose_workers() const { return wants_to_survive() && needs_all_workers().empty(); }
+  bool wants_to_survive() const { return min_workers < workers && strategy.can_go_back(); }
+  /// Why a team of fewer could not take its steps, wherever it begins; empty: it could.
+  std::string needs_all_workers() const;
   /// The schedule of a run that has so many steps.
   optim::Schedule schedule_of(int64_t total_steps) const;
   /// Whole copies of the network that the workers have, and which of them this one has a part of.

@@ -28,6 +28,7 @@ class Notes {
     look_at_schedule();
     look_at_distribution();
     look_at_classes();
+    look_at_losses();
     return std::move(notes_);
   }
 
@@ -47,6 +48,12 @@ class Notes {
     add("--threads {} on {} core{}: threads that wait for each other share cores, which is many "
         "times slower than --threads {}",
         job_.threads, cpu.cores, cpu.cores == 1 ? "" : "s", cpu.cores);
+  }
+
+  void look_at_losses() {
+    if (!job_.wants_to_survive()) return;
+    const std::string why = job_.needs_all_workers();
+    if (!why.empty()) add("the run ends when a worker is lost: {}", why);
   }
 
   void look_at_batch() {
