@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "syrtos/base/clock.h"
+#include "syrtos/base/error.h"
 #include "syrtos/train/progress/observer_thread.h"
 #include "syrtos/world/mpi/mpi_world.h"
 
@@ -120,11 +121,14 @@ bool RankWork::run(AnyWorld& world, const RankHooks& hooks, const Wishes& wishes
     std::optional<train::ObserverThread> shows;
     if (first) shows.emplace(*shown);
     RankObserver told(first ? &*shows : nullptr, membership, [this] { carried_.reset(); });
-    world.run(train::keep_result(trainer_->run(world, told, should_stop), trained.outcome));
+    const auto pauses = [&] { return survives() && !wishes.stop(); };
+    world.run(train::keep_result(trainer_->run(world, told, should_stop, pauses), trained.outcome));
   }
   const bool paused = survives() && trained.outcome.end == train::Outcome::End::interrupted;
   if (paused && !wishes.stop()) return false;
   if (!first) return true;
+  // Somebody else wanted it first, so it was taken for a pause.
+  if (paused && !trained.outcome.unsaved.empty()) fail_run("{}", trained.outcome.unsaved);
   trained.run = trainer_->directory().path();
   hooks.finished(trained);
   return true;

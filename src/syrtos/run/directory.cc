@@ -165,6 +165,11 @@ void Directory::own(Claim claim) {
   }
 }
 
+bool Directory::drop_previous() const {
+  std::error_code error;
+  return has(File::last_checkpoint) && fs::remove(previous(), error);
+}
+
 void Directory::check_owner() const {
   if (owner_) owner_->check();
 }

@@ -48,6 +48,9 @@ class Directory {
   bool is_writable() const { return !owner_ || owner_->still(); }
   std::filesystem::path last() const { return file(File::last_checkpoint); }
   std::filesystem::path previous() const { return file(File::previous_checkpoint); }
+  /// The last checkpoint is whole: the one before it may go where something needs its place. False:
+  /// there is none.
+  bool drop_previous() const;
   std::filesystem::path best() const { return file(File::best_checkpoint); }
 
   /// Writes the job of a run that goes on, unless it is there already. Throws RunError.

@@ -118,7 +118,10 @@ class Candidate {
     }
     const int reason = errno;
     if (!nameless_) unlink(beside_.c_str());
-    fail_run("cannot create {}: {}", beside_.string(), std::strerror(reason));
+    const std::string why =
+        fmt::format("cannot create {}: {}", beside_.string(), std::strerror(reason));
+    if (reason == ENOSPC || reason == EDQUOT) throw NoRoom(why);
+    throw RunError(why);
   }
   ~Candidate() {
     if (!nameless_) unlink(beside_.c_str());
@@ -166,6 +169,21 @@ class Turn {
   Descriptor directory_;
 };
 
+/// On a full disk: the heir's record takes the place of the one before within its file. False:
+/// there is no such one, or no room for this either.
+bool write_over(const fs::path& directory, const OwnerRecord& owner, const Claim& claim) {
+  if (claim.heir_of.empty()) return false;
+  const Turn turn(directory);
+  const std::optional<OwnerRecord> before = read_record(file_in(directory));
+  if (!before || !before->token.starts_with(claim.heir_of)) return false;
+  const Descriptor file(open(file_in(directory).c_str(), O_WRONLY | O_CLOEXEC));
+  const std::string text = record_text(owner);
+  const auto bytes = static_cast<ssize_t>(text.size());
+  if (!file.valid() || pwrite(file.get(), text.data(), text.size(), 0) != bytes) return false;
+  log_info("{} had the run directory {}: taken over", name_of_owner(*before), directory.string());
+  return ftruncate(file.get(), bytes) == 0 && fsync(file.get()) == 0;
+}
+
 }  // namespace
 
 std::optional<OwnerRecord> read_owner(const fs::path& directory) {
@@ -174,11 +192,13 @@ std::optional<OwnerRecord> read_owner(const fs::path& directory) {
 
 Owner::Owner(fs::path directory, Claim claim)
     : directory_(std::move(directory)), token_(claim.token.empty() ? random_token() : claim.token) {
-  const Candidate candidate(directory_,
-                            {.name = this_process(), .token = token_, .since = wall_clock()});
-  {
+  const OwnerRecord mine{.name = this_process(), .token = token_, .since = wall_clock()};
+  try {
+    const Candidate candidate(directory_, mine);
     const Turn turn(directory_);
     claim_free([&](const fs::path& name) { return candidate.take(name); }, claim);
+  } catch (const NoRoom&) {
+    if (!write_over(directory_, mine, claim)) throw;
   }
   if (!still()) check();
   log_info("owns the run directory {}", directory_.string());

@@ -133,8 +133,9 @@ void Trainer::enter_team(const Carried& carried, const std::filesystem::path& ru
   const Position& position = carried.snapshot.position;
   const int64_t step = position.step;
   // An epoch that is at its end here is ended once more, whatever others have written of it.
-  run::rewind_metrics(*state_.directory, state_.course.position().unmeasured ? step - 1 : step);
-  run::append_missing(*state_.directory, state_.history, step);
+  const int64_t kept = state_.course.position().unmeasured ? step - 1 : step;
+  state_.to_mend = {.kept = kept, .step = step, .epochs = state_.history};
+  mend_metrics_if_possible();
   state_.earlier = read_earlier(*state_.directory, step);
   // One that has written nothing down itself knows at least what its team was.
   std::vector<run::TrainedPart>& parts = state_.earlier.parts;
@@ -145,6 +146,18 @@ void Trainer::enter_team(const Carried& carried, const std::filesystem::path& ru
   if (parts.empty()) return;
   parts.back().last_step = step;
   parts.back().lost = carried.lost;
+}
+
+/// Otherwise the next checkpoint has to do it.
+void Trainer::mend_metrics_if_possible() {
+  try {
+    state_.mend_metrics();
+  } catch (const run::TakenOver&) {
+    throw;
+  } catch (const RunError& error) {
+    state_.notes.push_back(
+        fmt::format("{}; training goes on, and the next checkpoint tries again", error.what()));
+  }
 }
 
 /// Where the directory of the run cannot be seen from here, one is made.
@@ -164,13 +177,13 @@ void Trainer::take_over(const std::filesystem::path& run, run::Claim claim) {
                              job::to_record(to_request(state_.job)), std::move(claim));
 }
 
-Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
-                           std::function<bool()> should_stop) {
+Task<Outcome> Trainer::run(World& world, TrainObserver& observer, std::function<bool()> should_stop,
+                           std::function<bool()> pauses) {
   ProgressWriter progress(observer);
   Outcome outcome;
   std::exception_ptr failure;
   try {
-    outcome = co_await train(world, progress, std::move(should_stop));
+    outcome = co_await train(world, progress, std::move(should_stop), std::move(pauses));
     progress.end(state_of(outcome.end));
   } catch (const std::exception& error) {
     failure = std::current_exception();
@@ -189,7 +202,7 @@ Task<Outcome> Trainer::run(World& world, TrainObserver& observer,
 }
 
 Task<Outcome> Trainer::train(World& world, TrainObserver& observer,
-                             std::function<bool()> should_stop) {
+                             std::function<bool()> should_stop, std::function<bool()> pauses) {
   const auto begun = Clock::now();
   const Job& job = state_.job;
   SYRTOS_CHECK(!state_.is_first() || state_.directory, "begin() or resume() comes first");
@@ -198,6 +211,7 @@ Task<Outcome> Trainer::train(World& world, TrainObserver& observer,
   const ThreadScope messages(1);
   // The world may compute on a thread of its own.
   co_await world.compute(0, [&job] { set_thread_count(job.threads); });
+  world.tell_of_silence([&observer](const std::string& text) { observer.note(text); });
   // What is made here ends in the opposite order: the trace sees the last message.
   std::optional<RunTrace> trace;
   if (job.trace.any()) trace.emplace(world, job.trace);
@@ -208,8 +222,8 @@ Task<Outcome> Trainer::train(World& world, TrainObserver& observer,
   TeamWork team(world, job, options, state_.learner, meetings);
   co_await begin_parts(world, team);
   co_await team.begin();
-  WorkerRun run(state_, team, meetings, trace ? &*trace : nullptr, observer,
-                std::move(should_stop));
+  WorkerRun run(state_, team, meetings, trace ? &*trace : nullptr, observer, std::move(should_stop),
+                std::move(pauses));
   Outcome outcome;
   std::exception_ptr lost;
   try {
@@ -217,8 +231,10 @@ Task<Outcome> Trainer::train(World& world, TrainObserver& observer,
     left_at_ = state_.course.position();
   } catch (const world::PeerLost&) {
     lost = std::current_exception();
+  } catch (const world::DeadlinePassed&) {
+    if (!job.strategy.survives) throw;
+    lost = std::current_exception();  // that rank is there, but it does not come
   }
-  world.tell_of_silence([&observer](const std::string& text) { observer.note(text); });
   if (lost) {
     left_at_ = co_await run.go_back();
     std::rethrow_exception(lost);
@@ -253,9 +269,6 @@ Task<> Trainer::start_together(World& world, strategy::Meetings& meetings) {
   // Where each worker has sums of its own, worker 0 has those of before.
   if (!state_.job.strategy.sync.in_step() && !state_.is_first()) state_.course.set_sums({});
 }
-  } catch (const world::DeadlinePassed&) {
-    if (!job.strategy.survives) throw;
-    lost = std::current_exception();  // that rank is there, but it does not come
 
 /// Workers that have other parts of the network draw their weights, and get what worker 0 has read.
 Task<> Trainer::begin_parts(World& world, TeamWork& team) {

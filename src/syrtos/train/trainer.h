@@ -49,9 +49,10 @@ class Trainer {
 
   /// The worker's program: trains to the end, or until `should_stop` (asked between steps) says so
   /// on any worker; then a checkpoint holds the position. Throws RunError when the loss is no
-  /// longer a number.
+  /// longer a number. `pauses`: whoever stops goes on as another team, so that nothing depends on
+  /// the checkpoint; Outcome::unsaved says whether it is there.
   world::Task<Outcome> run(world::World& world, TrainObserver& observer,
-                           std::function<bool()> should_stop);
+                           std::function<bool()> should_stop, std::function<bool()> pauses = {});
   /// The same for a worker that is alone.
   Outcome run_alone(TrainObserver& observer, const std::function<bool()>& should_stop);
 
@@ -68,8 +69,9 @@ class Trainer {
   world::Task<> begin_parts(world::World& world, TeamWork& team);
   world::Task<> start_together(world::World& world, strategy::Meetings& meetings);
   world::Task<Outcome> train(world::World& world, TrainObserver& observer,
-                             std::function<bool()> should_stop);
+                             std::function<bool()> should_stop, std::function<bool()> pauses);
 
+  void mend_metrics_if_possible();
   void take_over(const std::filesystem::path& run, run::Claim claim);
 
   WorkerState state_;

@@ -33,7 +33,8 @@ T* if_first(std::optional<T>& one) {
 }  // namespace
 
 WorkerRun::WorkerRun(WorkerState& state, TeamWork& team, strategy::Meetings& meetings,
-                     RunTrace* trace, TrainObserver& observer, std::function<bool()> should_stop)
+                     RunTrace* trace, TrainObserver& observer, std::function<bool()> should_stop,
+                     std::function<bool()> pauses)
     : state_(state),
       course_(state.course),
       team_(team),
@@ -44,7 +45,7 @@ WorkerRun::WorkerRun(WorkerState& state, TeamWork& team, strategy::Meetings& mee
       measuring_(team, meetings_, state.job, state.options, state.made, state.learner.network(),
                  std::move(state.earlier), open_notebook(), if_first(state.directory), trace,
                  course_.position().step),
-      checkpoints_(state, team, meetings_, if_first(keeper_)),
+      checkpoints_(state, team, meetings_, if_first(keeper_), std::move(pauses)),
       board_(state.is_first() ? std::optional<Board>(
                                     std::in_place, *notebook_, state.directory->path(),
                                     state.learner.network().model().graph, course_.position().step)
@@ -95,6 +96,7 @@ Task<Outcome> WorkerRun::train() {
   outcome_.staleness = team_.strategy().staleness();
   outcome_.dropped = team_.strategy().dropped();
   outcome_.position = course_.position();
+  if (keeper_) outcome_.unsaved = keeper_->failure();
   outcome_.epochs = state_.history;
   state_.trained = measuring_.part(course_.position().step);
   co_return std::move(outcome_);

@@ -20,9 +20,11 @@ namespace syrtos::train {
 /// while it runs is here.
 class WorkerRun final : strategy::StepHandler {
  public:
-  /// All outlive it. `trace`: nullptr without one. `should_stop` is asked between steps.
+  /// All outlive it. `trace`: nullptr without one. `should_stop` is asked between steps, `pauses`
+  /// when somebody wants to stop (Trainer::run).
   WorkerRun(WorkerState& state, TeamWork& team, strategy::Meetings& meetings, RunTrace* trace,
-            TrainObserver& observer, std::function<bool()> should_stop);
+            TrainObserver& observer, std::function<bool()> should_stop,
+            std::function<bool()> pauses);
 
   /// To the end of the run, or until somebody wants to stop; then the position is saved. Once.
   Task<Outcome> train();

@@ -51,6 +51,13 @@ void WorkerState::go_to(const Position& position) {
   watch.restore(position.best, position.waited);
 }
 
+void WorkerState::mend_metrics() {
+  if (!to_mend) return;
+  run::rewind_metrics(*directory, to_mend->kept);
+  run::append_missing(*directory, to_mend->epochs, to_mend->step);
+  to_mend.reset();
+}
+
 void WorkerState::save() {
   save_snapshot(*directory, job, learner.tensors(), others, course.position());
 }

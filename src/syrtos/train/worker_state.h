@@ -16,6 +16,13 @@
 
 namespace syrtos::train {
 
+/// What metrics.jsonl is to have where another team goes on.
+struct MetricsToMend {
+  int64_t kept = 0;                       ///< epochs that are in it and ended by this step
+  int64_t step = 0;                       ///< and, if they are missing, of the next ones
+  std::vector<run::EpochMetrics> epochs;  ///< those that ended by this one
+};
+
 /// What a worker has before, while and after it runs: what is trained, the data, and where it is.
 struct WorkerState {
   /// `shared`: another worker of this process, whose weights and optimiser it uses. Throws
@@ -36,6 +43,7 @@ struct WorkerState {
   std::vector<std::string> notes = {};           ///< worker 0's: what was damaged in that run
   std::optional<run::TrainedPart> trained = {};  ///< by its team, once that has ended
   std::vector<run::EpochMetrics> history = {};   ///< of all epochs that this worker has seen end
+  std::optional<MetricsToMend> to_mend = {};     ///< worker 0's, until that is on disk
   Spool others = {};                             ///< worker 0's: what others have of the network
   std::unique_ptr<TensorSource> source = {};     ///< worker 0's: what others begin with
   const double made = wall_clock();              ///< when all of this was there, seconds since 1970
@@ -44,6 +52,8 @@ struct WorkerState {
   int64_t memory_bytes() const;
   /// The run is there now.
   void go_to(const Position& position);
+  /// Worker 0: before anything is added to metrics.jsonl. Throws RunError: then it is still to do.
+  void mend_metrics();
   /// Worker 0: writes the last checkpoint.
   void save();
 };

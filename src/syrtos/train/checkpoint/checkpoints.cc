@@ -48,7 +48,8 @@ Task<> Checkpoints::agree() {
 
 Task<> Checkpoints::save_here(bool must) {
   const Meter::Doing saves(team_.meter(), Part::checkpoint);
-  co_await team_.world().compute(0, [this, must] { keeper_->keep_position(must); });
+  const bool has_to = must && !(pauses_ && pauses_());
+  co_await team_.world().compute(0, [this, has_to] { keeper_->keep_position(has_to); });
 }
 
 }  // namespace syrtos::train

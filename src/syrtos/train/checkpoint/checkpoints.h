@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <utility>
+
 #include "syrtos/train/checkpoint/keeper.h"
 #include "syrtos/train/team/team_work.h"
 #include "syrtos/train/team/worker_meetings.h"
@@ -11,9 +14,15 @@ namespace syrtos::train {
 /// whom.
 class Checkpoints {
  public:
-  /// All outlive it. `keeper`: worker 0's, elsewhere nullptr.
-  Checkpoints(WorkerState& state, TeamWork& team, WorkerMeetings& meetings, Keeper* keeper)
-      : state_(state), team_(team), meetings_(meetings), keeper_(keeper) {}
+  /// All outlive it. `keeper`: worker 0's, elsewhere nullptr. `pauses`: a run that stops now goes on
+  /// as another team, which has in memory all that it needs.
+  Checkpoints(WorkerState& state, TeamWork& team, WorkerMeetings& meetings, Keeper* keeper,
+              std::function<bool()> pauses)
+      : state_(state),
+        team_(team),
+        meetings_(meetings),
+        keeper_(keeper),
+        pauses_(std::move(pauses)) {}
 
   /// After the last step, by --checkpoint-every.
   bool are_due() const;
@@ -35,6 +44,7 @@ class Checkpoints {
   TeamWork& team_;
   WorkerMeetings& meetings_;
   Keeper* const keeper_;
+  const std::function<bool()> pauses_;
 };
 
 }  // namespace syrtos::train

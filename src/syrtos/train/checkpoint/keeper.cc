@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <filesystem>
 #include <thread>
 
 #include "syrtos/base/files.h"
@@ -45,36 +44,31 @@ void Keeper::attempt(bool must, const std::function<void()>& work) {
   for (int tries = 1;; ++tries) {
     try {
       work();
-      if (failing_) notebook_.complain("the run is saved again");
-      failing_ = false;
+      if (!failure_.empty()) notebook_.complain("the run is saved again");
+      failure_.clear();
       return;
     } catch (const run::TakenOver&) {
       throw;
     } catch (const RunError& error) {
       // What others have sent comes again only with the next checkpoint, whatever room there is.
       const bool whole = state_.others.is_whole();
-      if (whole && dynamic_cast<const NoRoom*>(&error) != nullptr && make_room()) continue;
+      const bool full = dynamic_cast<const NoRoom*>(&error) != nullptr;
+      if (whole && full && state_.directory->drop_previous()) continue;
       if (must && tries >= kTries) throw;
-      if (!must && !failing_) {
+      if (!must && failure_.empty()) {
         notebook_.complain(fmt::format(
             "the run could not be saved: {}; training goes on, and the next checkpoint tries again",
             error.what()));
       }
-      failing_ = true;
+      failure_ = error.what();
       if (!must) return;
     }
     std::this_thread::sleep_for(kPause);
   }
 }
 
-/// The last checkpoint is whole: the one before it may go where a new one needs its place.
-bool Keeper::make_room() {
-  std::error_code error;
-  return state_.directory->has(run::File::last_checkpoint) &&
-         std::filesystem::remove(state_.directory->previous(), error);
-}
-
 void Keeper::write_metrics() {
+  state_.mend_metrics();
   while (!unwritten_.empty()) {
     run::append(*state_.directory, unwritten_.front());
     unwritten_.erase(unwritten_.begin());

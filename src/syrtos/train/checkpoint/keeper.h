@@ -26,15 +26,17 @@ class Keeper {
   /// What an epoch came to, of the best one in detail, and the position after it.
   void keep_epoch(const run::EpochMetrics& metrics, const run::TestScores& scores, bool must);
 
+  /// Why what was tried last is not on disk; empty: it is.
+  const std::string& failure() const { return failure_; }
+
  private:
   void attempt(bool must, const std::function<void()>& work);
-  bool make_room();
   void write_metrics();
 
   WorkerState& state_;
   Notebook& notebook_;
   std::vector<run::EpochMetrics> unwritten_;
-  bool failing_ = false;
+  std::string failure_;
   bool best_is_owed_ = false;  // the best checkpoint is not kept as such yet
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "syrtos/run/metrics.h"
@@ -16,6 +17,7 @@ struct Outcome {
   enum class End { complete, stopped_early, interrupted };
   End end = End::complete;
   Position position;
+  std::string unsaved;               ///< why the last checkpoint could not be written
   std::vector<EpochMetrics> epochs;  ///< that this process has seen, of all workers
   double seconds = 0;
   std::map<int64_t, int64_t> staleness;  ///< updates between pull and push -> pushes, at rank 0
