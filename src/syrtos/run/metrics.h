@@ -58,8 +58,8 @@ void append_missing(const Directory& directory, const std::vector<EpochMetrics>&
 /// All lines that can be read; notes tell of the others.
 std::vector<EpochMetrics> read_metrics(const Directory& directory, Notes& notes);
 /// Forgets epochs that ended after this step: they are about to be repeated. Returns whether the
-/// last one that is left ended with this step and was the best. Throws RunError, also when the lines
-/// cannot be read: then they stay.
+/// last one that is left ended with this step and was the best. Throws RunError, also when the
+/// lines cannot be read: then they stay.
 bool rewind_metrics(const Directory& directory, int64_t step);
 
 }  // namespace syrtos::run

@@ -108,8 +108,8 @@ class MessageWatcher {
 struct Patience {
   static constexpr double kForever = std::numeric_limits<double>::infinity();
 
-  /// Above 0: as long as it wishes, while the other rank says anything at all to this one. If it says
-  /// nothing for so many seconds it is given up, and it is said each time that a deadline passes.
+  /// Above 0: as long as it wishes, while the other rank says anything to this one. If it says
+  /// nothing for so long it is given up, and it is said each time that a deadline passes.
   double silence = 0;
   /// When somebody began to wait for it, which may change; kForever: nobody does yet. nullptr: from
   /// the beginning.

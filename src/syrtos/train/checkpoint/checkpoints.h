@@ -14,8 +14,8 @@ namespace syrtos::train {
 /// whom.
 class Checkpoints {
  public:
-  /// All outlive it. `keeper`: worker 0's, elsewhere nullptr. `pauses`: a run that stops now goes on
-  /// as another team, which has in memory all that it needs.
+  /// All outlive it. `keeper`: worker 0's, elsewhere nullptr. `pauses`: a run that stops now goes
+  /// on as another team, which has in memory all that it needs.
   Checkpoints(WorkerState& state, TeamWork& team, WorkerMeetings& meetings, Keeper* keeper,
               std::function<bool()> pauses)
       : state_(state),

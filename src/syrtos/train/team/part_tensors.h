@@ -12,8 +12,8 @@
 namespace syrtos::train {
 
 /// Between worker 0, who reads and writes the run's files, and the workers of its replica, who have
-/// the other parts of the network. One tensor at a time, so that nobody needs memory for more: it is
-/// asked for before it is sent, for what is sent unasked lies in its receiver's memory.
+/// the other parts of the network. One tensor at a time, so that nobody needs memory for more: it
+/// is asked for before it is sent, for what is sent unasked lies in its receiver's memory.
 class PartTensors {
  public:
   /// The world outlives it, as the parameters that the tensors are.
