@@ -216,10 +216,35 @@ std::vector<GradientCase> loss_cases() {
   };
 }
 
+std::vector<GradientCase> recurrence_cases() {
+  using ops::RecurrenceKind;
+  const Operand lengths{{3}, Role::labels};  // 0, 1 and 2 of 3 steps
+  const auto operands = [](int64_t rows) {
+    return std::vector<Operand>{{{3, 2, rows}}, {{rows, 2}}, {{rows}}};
+  };
+  const auto shorter = [&](int64_t rows) {
+    return std::vector<Operand>{{{3, 3, rows}}, {{rows, 2}}, {{rows}}, lengths};
+  };
+  return {
+      {"RnnTanh", recurrence(RecurrenceKind::rnn_tanh), operands(2)},
+      {"RnnTanhReversed", recurrence(RecurrenceKind::rnn_tanh, true), operands(2)},
+      {"RnnRelu", recurrence(RecurrenceKind::rnn_relu), operands(2)},
+      {"RnnOfLengths", recurrence(RecurrenceKind::rnn_tanh), shorter(2)},
+      {"Lstm", recurrence(RecurrenceKind::lstm), operands(8)},
+      {"LstmReversed", recurrence(RecurrenceKind::lstm, true), operands(8)},
+      {"LstmOfLengths", recurrence(RecurrenceKind::lstm), shorter(8)},
+      {"LstmOfLengthsReversed", recurrence(RecurrenceKind::lstm, true), shorter(8)},
+      {"Gru", recurrence(RecurrenceKind::gru), operands(6)},
+      {"GruReversed", recurrence(RecurrenceKind::gru, true), operands(6)},
+      {"GruOfLengths", recurrence(RecurrenceKind::gru), shorter(6)},
+      {"GruOfLengthsReversed", recurrence(RecurrenceKind::gru, true), shorter(6)},
+  };
+}
+
 std::vector<GradientCase> all_cases() {
   std::vector<GradientCase> all;
   for (const auto& part : {linear_cases(), image_cases(), pointwise_cases(), function_cases(),
-                           binary_cases(), moving_cases(), loss_cases()}) {
+                           binary_cases(), moving_cases(), loss_cases(), recurrence_cases()}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;
@@ -294,6 +319,9 @@ TEST(OperationGradients, AreCheckedForEveryForwardOperation) {
                            "conv.backward_data",
                            "layer_norm",
                            "group_norm",
+                           "rnn",
+                           "lstm",
+                           "gru",
                            "absolute_error",
                            "huber_error",
                            "binary_cross_entropy"}) {

@@ -12,6 +12,7 @@
 #include "syrtos/ops/gelu.h"
 #include "syrtos/ops/reshape.h"
 #include "syrtos/ops/softmax.h"
+#include "syrtos/ops/to_indices.h"
 #include "syrtos/ops/transpose.h"
 #include "tests/support/make_ops.h"
 
@@ -199,6 +200,24 @@ std::vector<Refusal> moving_refusals() {
   };
 }
 
+std::vector<Refusal> recurrence_refusals() {
+  const auto lstm = recurrence(ops::RecurrenceKind::lstm);
+  return {
+      {"LstmWeights", lstm, {f32({3, 2, 8}), f32({6, 2}), f32({8})}, {"4 * units", "f32[6, 2]"}},
+      {"LstmSteps", lstm, {f32({2, 8}), f32({8, 2}), f32({8})}, {"[lstm]", "f32[2, 8]"}},
+      {"LstmProjected",
+       lstm,
+       {f32({3, 2, 6}), f32({8, 2}), f32({8})},
+       {"f32[3, 2, 8]", "f32[3, 2, 6]"}},
+      {"LstmBias", lstm, {f32({3, 2, 8}), f32({8, 2}), f32({6})}, {"f32[8]", "f32[6]"}},
+      {"GruLengths",
+       recurrence(ops::RecurrenceKind::gru),
+       {f32({3, 2, 6}), f32({6, 2}), f32({6}), s32({3})},
+       {"lengths", "s32[2]", "s32[3]"}},
+      {"ToIndices", std::make_shared<ops::ToIndices>(), {s32({2})}, {"s32[2]"}},
+  };
+}
+
 std::vector<Refusal> loss_refusals() {
   ops::CrossEntropyBackward backward;
   backward.type = f32({4, 3});
@@ -265,6 +284,7 @@ INSTANTIATE_TEST_SUITE_P(Linear, ShapeRule, testing::ValuesIn(linear_refusals())
 INSTANTIATE_TEST_SUITE_P(Image, ShapeRule, testing::ValuesIn(image_refusals()), title_of);
 INSTANTIATE_TEST_SUITE_P(Pointwise, ShapeRule, testing::ValuesIn(pointwise_refusals()), title_of);
 INSTANTIATE_TEST_SUITE_P(Moving, ShapeRule, testing::ValuesIn(moving_refusals()), title_of);
+INSTANTIATE_TEST_SUITE_P(Recurrence, ShapeRule, testing::ValuesIn(recurrence_refusals()), title_of);
 INSTANTIATE_TEST_SUITE_P(Loss, ShapeRule, testing::ValuesIn(loss_refusals()), title_of);
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "syrtos/ops/lrn.h"
 #include "syrtos/ops/matmul.h"
 #include "syrtos/ops/pool.h"
+#include "syrtos/ops/recurrence.h"
 #include "syrtos/ops/reduce.h"
 #include "syrtos/ops/slice.h"
 
@@ -49,6 +50,14 @@ inline std::shared_ptr<ops::ConvBackwardData> conv_transpose(const ops::Window& 
   auto op = std::make_shared<ops::ConvBackwardData>();
   op->window = window;
   op->src_shape = result;
+  return op;
+}
+
+inline std::shared_ptr<ops::Recurrence> recurrence(ops::RecurrenceKind kind,
+                                                   bool reverse = false) {
+  auto op = std::make_shared<ops::Recurrence>();
+  op->kind = kind;
+  op->reverse = reverse;
   return op;
 }
 

@@ -16,6 +16,7 @@ Maker find_maker(std::string_view operation) {
   if (operation == "matmul") return make_matmul;
   if (operation == "lrn") return make_lrn;
   if (operation == "lrn.backward") return make_lrn_backward;
+  if (const Maker maker = find_recurrence_maker(operation)) return maker;
   return find_native_maker(operation);
 }
 

@@ -19,6 +19,9 @@ KernelPlan make_lrn_backward(const std::shared_ptr<Engine>& engine, const Kernel
 /// The maker among our own kernels; nullptr when there is none of that name.
 Maker find_native_maker(std::string_view operation);
 
+/// The same among those of recurrent layers.
+Maker find_recurrence_maker(std::string_view operation);
+
 KernelPlan make_reorder(const std::shared_ptr<Engine>& engine, const TensorType& from_type,
                         const Layout& from, const TensorType& to_type, const Layout& to);
 

@@ -7,6 +7,7 @@
 #include "syrtos/ops/native/axis_map.h"
 #include "syrtos/ops/native/gather.h"
 #include "syrtos/ops/native/strided.h"
+#include "syrtos/ops/to_indices.h"
 #include "syrtos/ops/transpose.h"
 
 namespace syrtos::ops::cpu {
@@ -111,6 +112,15 @@ KernelPlan make_gather_backward(const std::shared_ptr<Engine>& /*engine*/,
   });
 }
 
+KernelPlan make_to_indices(const std::shared_ptr<Engine>& /*engine*/,
+                           const KernelRequest& request) {
+  const DType dtype = request.inputs[0].dtype;
+  const int64_t count = request.inputs[0].shape.elements();
+  return plain_plan(request, [=](const Operands& x, const Step& /*step*/) {
+    native::to_indices(dtype, count, x.in(0), x.out<int32_t>(0));
+  });
+}
+
 }  // namespace
 
 Maker find_mapping_maker(std::string_view operation) {
@@ -118,6 +128,7 @@ Maker find_mapping_maker(std::string_view operation) {
   if (operation == "axis_map") return make_axis_map;
   if (operation == "gather") return make_gather;
   if (operation == "gather.backward") return make_gather_backward;
+  if (operation == "to_indices") return make_to_indices;
   return nullptr;
 }
 

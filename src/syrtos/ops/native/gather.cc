@@ -1,6 +1,7 @@
 #include "syrtos/ops/native/gather.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "syrtos/base/parallel.h"
@@ -38,6 +39,19 @@ int64_t find_bad_index(const GatherShape& shape, const int32_t* indices) {
     if (indices[i] < -shape.rows || indices[i] >= shape.rows) return i;
   }
   return -1;
+}
+
+void to_indices(DType dtype, int64_t count, const void* src, int32_t* dst) {
+  constexpr float kMost = 2147483520.0F;  // the last float below 2^31
+  parallel_for(count, 16, kSerialBelow, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const float value = dtype == DType::f32
+                              ? static_cast<const float*>(src)[i]
+                              : static_cast<float>(static_cast<const BFloat16*>(src)[i]);
+      const bool fits = value >= -kMost && value <= kMost;  // not of NaN
+      dst[i] = fits ? static_cast<int32_t>(std::nearbyint(value)) : INT32_MIN;
+    }
+  });
 }
 
 void gather(const GatherShape& shape, DType dtype, const void* src, const int32_t* indices,

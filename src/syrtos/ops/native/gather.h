@@ -19,6 +19,9 @@ struct GatherShape {
 /// The first index that is not in [-rows, rows), or -1.
 int64_t find_bad_index(const GatherShape& shape, const int32_t* indices);
 
+/// The nearest whole numbers; what s32 does not hold becomes its least number.
+void to_indices(DType dtype, int64_t count, const void* src, int32_t* dst);
+
 /// dst[o][i] = src[o][indices[i]], `inner` neighbours each. Indices are in range.
 void gather(const GatherShape& shape, DType dtype, const void* src, const int32_t* indices,
             void* dst);
