@@ -110,6 +110,7 @@ INSTANTIATE_TEST_SUITE_P(Zoo, SmallNetwork,
                          testing::Values(Case{"mlp", 1, 6}, Case{"lenet5", 1, 12},
                                          Case{"mnist-cnn", 2, 8}, Case{"resnet56v2", 3, 4},
                                          Case{"signal-cnn", 1, 8}, Case{"redshift-cnn", 1, 8},
+                                         Case{"lstm-mnist", 1, 3},
                                          Case{"resnet18:shortcut=padded", 3, 8}),
                          [](const auto& info) {
                            std::string name = info.param.network;

@@ -95,7 +95,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"resnet18-cifar", 8, 0.01F}, Case{"resnet56v2", 16, 0.01F},
         Case{"resnet18", 32, 0.01F, 10, DType::bf16}, Case{"cifar10-fast", 32, 0.1F, 15},
         Case{"cifar10-fast", 32, 0.1F, 15, DType::bf16}, Case{"signal-cnn", 16, 0.02F, 20},
-        Case{"signal-cnn", 16, 0.02F, 20, DType::bf16}, Case{"redshift-cnn", 16, 0.01F, 20}),
+        Case{"signal-cnn", 16, 0.02F, 20, DType::bf16}, Case{"redshift-cnn", 16, 0.01F, 20},
+        Case{"lstm-mnist", 8, 0.1F, 25}, Case{"lstm-mnist", 8, 0.1F, 25, DType::bf16}),
     [](const auto& info) {
       std::string name = info.param.network + "_" + to_string(info.param.dtype);
       std::replace(name.begin(), name.end(), '-', '_');

@@ -87,6 +87,29 @@ TEST(TableSize, RedshiftCnn) {
             dense(8, 16) + 2 * dense(8 * 16, 16) + dense(64 * 16, 30));
 }
 
+int64_t lstm(int64_t in, int64_t units) { return 4 * units * (in + units + 2); }
+
+TEST(TableSize, LstmMnist) {
+  EXPECT_EQ(parameters_at("lstm-mnist", {.channels = 1, .height = 28, .width = 28}),
+            lstm(28, 128) + dense(128, 10));
+  // Its steps are the rows, of all channels.
+  EXPECT_EQ(parameters_at("lstm-mnist", {.classes = 3, .channels = 3, .height = 9, .width = 8}),
+            lstm(24, 128) + dense(128, 3));
+}
+
+TEST(TableSize, CharLstm) {
+  const int64_t size = 80 * 64 + lstm(64, 256) + lstm(256, 256) + dense(256, 80);
+  ModelOptions options = {.classes = 80, .channels = 1, .height = 1, .width = 64};
+  EXPECT_EQ(parameters_at("char-lstm", options), size);
+  options.training = false;
+  EXPECT_EQ(parameters_at("char-lstm", options), size);
+}
+
+TEST(MultiplyAdds, OfARecurrentLayer) {
+  const Model model = find_network("lstm-mnist").build({.channels = 1, .height = 28, .width = 28});
+  EXPECT_EQ(multiply_adds(model.graph), 28 * 512 * (28 + 128) + 128 * 10);
+}
+
 TEST(TableSize, GoogLeNet) {
   // in; 1x1; 3x3 reduce, 3x3; 5x5 reduce, 5x5; pool
   const int64_t modules[][7] = {

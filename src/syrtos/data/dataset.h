@@ -52,6 +52,7 @@ struct DatasetInfo {
   std::vector<std::string> classes = {};  ///< names; label k means classes[k]; none: see targets
   TargetInfo targets = {};                ///< values that samples have instead of classes
   bool asks_samples = false;  ///< targets are known only when samples are read, which takes work
+  bool numbers = false;       ///< values are numbers of classes, such as characters
   bool decodes = false;       ///< reading a sample takes work that is worth keeping
   std::vector<std::string> notes = {};  ///< what reading it had to decide, for people
 

@@ -15,6 +15,7 @@
 #include "syrtos/data/formats/mnist.h"
 #include "syrtos/data/formats/numpy.h"
 #include "syrtos/data/formats/picture_table.h"
+#include "syrtos/data/formats/plain_text.h"
 #include "syrtos/data/pack/pack_files.h"
 #include "syrtos/data/pictures/picture.h"
 #include "syrtos/data/sets/split.h"
@@ -60,6 +61,7 @@ constexpr std::array kFormats = {
     Format{"NumPy arrays (.npz; x_train.npy, ...)", has_numpy, open_arrays},
     Format{"pictures with a table of their labels (.csv, .tsv)", has_picture_table, open_table},
     Format{"signals as text (.csv, .tsv; train.csv and test.csv)", has_csv, open_text},
+    Format{"text (.txt)", has_plain_text, open_plainly<open_plain_text>},
     Format{"a folder of pictures per class", has_image_folder, open_plainly<open_image_folder>},
 };
 

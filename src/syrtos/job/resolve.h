@@ -31,8 +31,9 @@ strategy::Options way_of(const JobRequest& request);
 /// divided.
 JobData divide(JobData own, const data::OpenOptions& options);
 
-/// Random data to train on, and an eighth as much, from another seed, to measure with.
-data::Splits random_splits(int64_t samples, const Shape& image, int64_t outputs,
-                           const nn::Task& task, uint64_t seed);
+/// Random data to train on, and an eighth as much, from another seed, to measure with: what the
+/// network takes, values or whole numbers.
+data::Splits random_splits(const nn::Network& network, int64_t samples, const Shape& image,
+                           int64_t outputs, const nn::Task& task, uint64_t seed);
 
 }  // namespace syrtos::job

@@ -17,15 +17,18 @@
 
 namespace syrtos::job {
 
-data::Splits random_splits(int64_t samples, const Shape& image, int64_t outputs,
-                           const nn::Task& task, uint64_t seed) {
+data::Splits random_splits(const nn::Network& network, int64_t samples, const Shape& image,
+                           int64_t outputs, const nn::Task& task, uint64_t seed) {
   using data::RandomDataset;
   const auto kind = task.has_classes()  ? RandomDataset::Kind::classes
                     : task.has_labels() ? RandomDataset::Kind::labels
                                         : RandomDataset::Kind::values;
-  return {std::make_unique<RandomDataset>(samples, image, kind, outputs, seed),
-          std::make_unique<RandomDataset>(std::max<int64_t>(1, samples / 8), image, kind, outputs,
-                                          ~seed)};
+  const auto make = [&](int64_t size, uint64_t of) {
+    auto data = std::make_unique<RandomDataset>(size, image, kind, outputs, of);
+    if (const int64_t below = network.numbers_below(outputs); below > 0) data->make_whole(below);
+    return data;
+  };
+  return {make(samples, seed), make(std::max<int64_t>(1, samples / 8), ~seed)};
 }
 
 JobData divide(JobData own, const data::OpenOptions& options) {
@@ -89,6 +92,17 @@ void check_size(const Job& job, int64_t samples) {
 /// What is known only when the data is there.
 void describe_data(const JobRequest& request, Job& job) {
   resolve_task(request, job);
+  const data::DatasetInfo& info = job.data.train->info();
+  // Numbers of characters and the like stay what they are.
+  if (info.numbers || job.network.info().numbers != nn::NetworkInfo::Numbers::none) {
+    if (info.dtype == DType::u8) {
+      fail_request("{} takes whole numbers, such as those of characters, found pictures in {}: "
+                   "give it text (.txt) or arrays of numbers",
+                   job.network.name(), job.data_name);
+    }
+    job.normalization = {{0}, {1}};
+    return;
+  }
   constexpr int64_t kEnough = 4096;  // samples to know mean and deviation well
   job.normalization = data::measure_normalization(*job.data.train, kEnough);
 }
@@ -99,7 +113,7 @@ void make_random_data(const JobRequest& request, const ImageSize& size, Job& job
   check_size(job, request.samples);
   const nn::Task task = request.loss == "auto" ? nn::Task() : nn::parse_loss(request.loss);
   const int64_t outputs = request.classes == kUnset ? job.network.info().classes : request.classes;
-  data::Splits splits = random_splits(request.samples, job.image, outputs, task, job.seed);
+  data::Splits splits = random_splits(job.network, request.samples, job.image, outputs, task, job.seed);
   job.data = {std::move(splits.train), std::move(splits.test)};
   resolve_task(request, job);
   job.normalization = {{0}, {1}};

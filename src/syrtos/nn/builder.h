@@ -13,6 +13,7 @@
 #include "syrtos/ops/activation.h"
 #include "syrtos/ops/element_loss.h"
 #include "syrtos/ops/pool.h"
+#include "syrtos/ops/recurrence.h"
 
 namespace syrtos::nn {
 
@@ -76,6 +77,16 @@ struct BatchNormOptions {
   float beta_rate = 1;
 };
 
+struct RecurrentOptions {
+  ops::RecurrenceKind kind = ops::RecurrenceKind::lstm;
+  int64_t units = 1;
+  int64_t layers = 1;  ///< one on the other
+  /// Each layer walks both ways; its results are both hidden values, one behind the other.
+  bool bidirectional = false;
+  float dropout = 0;     ///< between layers
+  bool sequence = true;  ///< false: only the hidden values at the end of each walk
+};
+
 struct NamedInitializer {
   std::string name;  ///< of a parameter or a state
   Initializer initializer;
@@ -131,6 +142,14 @@ class Builder {
   /// The last dense layer: its result is f32 and starts small enough for any number of classes.
   ValueId classifier(std::string_view name, ValueId x, int64_t classes);
   ValueId batch_norm(std::string_view name, ValueId x, const BatchNormOptions& options = {});
+
+  // Layers of sequences.
+  /// Whole numbers below `rows`, [N,...] or [N,1,1,length] -> [N,..., width].
+  ValueId embedding(std::string_view name, ValueId x, int64_t rows, int64_t width);
+  /// x [N,steps,features], a picture, whose rows are steps, or a signal [N,features,1,steps] ->
+  /// [N,steps,units] or, of the end alone, [N,units]; twice as many units
+  /// when bidirectional. Its parameters are named and divided as PyTorch does it.
+  ValueId recurrent(std::string_view name, ValueId x, const RecurrentOptions& options);
 
   ValueId relu(ValueId x) { return activation(x, ops::ActivationKind::relu, "relu"); }
   ValueId sigmoid(ValueId x) { return activation(x, ops::ActivationKind::sigmoid, "sigmoid"); }
@@ -190,6 +209,8 @@ class Builder {
   /// A kernel that is not trained, in the compute type.
   ValueId frozen_kernel(const Shape& shape, const Initializer& initializer);
   ValueId bias(ValueId x);
+  ValueId as_sequence(ValueId x);
+  ValueId walk(ValueId x, const RecurrentOptions& options, std::string_view suffix, bool reverse);
   ops::Window window(ValueId x, const Extent& kernel, const Extent& stride, const Extent& dilation,
                      const Padding& padding, bool ceil, std::string_view what) const;
 

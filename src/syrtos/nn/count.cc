@@ -1,6 +1,7 @@
 #include "syrtos/nn/model.h"
 #include "syrtos/ops/conv.h"
 #include "syrtos/ops/matmul.h"
+#include "syrtos/ops/recurrence.h"
 
 namespace syrtos::nn {
 
@@ -25,6 +26,9 @@ int64_t multiply_adds(const graph::Graph& graph, const graph::Node& node) {
   if (const auto* matmul = dynamic_cast<const ops::MatMul*>(op)) {
     const Shape& a = graph.type(node.inputs[0]).shape;
     return results * a[a.rank() - (matmul->transpose_a ? 2 : 1)];
+  }
+  if (dynamic_cast<const ops::Recurrence*>(op) != nullptr) {
+    return results * graph.type(node.inputs[1]).shape[0];
   }
   return 0;
 }

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::string_view kInput = "input";
 constexpr size_t kMostLayers = 10000;
+constexpr int64_t kMostRows = int64_t{1} << 24;
 
 /// What a description says, with everything checked that needs no shapes.
 class Description {
@@ -40,6 +41,11 @@ class Description {
     }
     if (const DescribedLayer& last = layers_.back(); last.op() == "linear") {
       info.classes = last.integer("out", info.classes, 1, int64_t{1} << 24);
+    }
+    for (const DescribedLayer& layer : layers_) {
+      if (layer.op() != "embedding" || layer.of()[0] != kInput) continue;
+      info.numbers = NetworkInfo::Numbers::below;
+      info.below = layer.integer("rows", 1, kMostRows);
     }
     return info;
   }

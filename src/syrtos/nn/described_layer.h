@@ -78,6 +78,8 @@ const LayerRules& layer_rules();
 LayerRules function_rules();
 /// Those with parameters that few networks have.
 LayerRules further_rules();
+/// Those of sequences.
+LayerRules sequence_rules();
 
 /// "[batch, 32, 7, 7]"
 std::string shape_text(const Shape& shape);

@@ -173,6 +173,7 @@ const LayerRules& layer_rules() {
     };
     all.merge(function_rules());
     all.merge(further_rules());
+    all.merge(sequence_rules());
     return all;
   }();
   return rules;

@@ -72,6 +72,12 @@ NetworkReference parse_network_reference(std::string_view text) {
       text);
 }
 
+int64_t Network::numbers_below(int64_t classes) const {
+  return info_.numbers == NetworkInfo::Numbers::below_classes ? classes
+         : info_.numbers == NetworkInfo::Numbers::below       ? info_.below
+                                                              : 0;
+}
+
 ModelOptions Network::default_options() const {
   return {.classes = info_.classes,
           .channels = info_.channels,
@@ -112,8 +118,13 @@ Model Network::build_complete(const ModelOptions& o) const {
   const Heads heads = layers_(builder, model.images, o);
   model.logits = builder.to_f32(as_rows(builder, heads.logits, name(), o.classes));
   model.loss = add_loss(builder, o.task, model.logits, model.targets, o.training);
+  if (heads.weight != 1) model.loss = builder.scale(model.loss, heads.weight);
   for (const SideClassifier& side : heads.sides) {
-    const ValueId loss = add_loss(builder, o.task, side.logits, model.targets, o.training);
+    const ValueId loss = side.labels == graph::kNone
+                             ? add_loss(builder, o.task, side.logits, model.targets, o.training)
+                             : builder.cross_entropy(
+                                   side.logits, side.labels,
+                                   o.training ? static_cast<float>(o.task.label_smoothing) : 0);
     model.loss = builder.add(model.loss, builder.scale(loss, side.weight));
   }
   graph.set_output("logits", model.logits);

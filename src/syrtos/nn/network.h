@@ -35,6 +35,11 @@ struct NetworkInfo {
   int64_t width = 32;
   int64_t classes = 10;
   std::string source = {};  ///< The paper.
+  /// Samples are whole numbers, such as those of characters, and reach it as they are: those below
+  /// this one, or below the number of classes. none: any values.
+  enum class Numbers : uint8_t { none, below, below_classes };
+  Numbers numbers = Numbers::none;
+  int64_t below = 0;
   std::map<std::string, std::string> choices =
       {};  ///< What was chosen about it, for its reference.
 
@@ -45,12 +50,15 @@ struct NetworkInfo {
 struct SideClassifier {
   ValueId logits = graph::kNone;
   float weight = 0;  ///< Of its loss.
+  /// The classes of its rows, s32, where they are not the samples'; its loss is cross-entropy.
+  ValueId labels = graph::kNone;
 };
 
 /// The ends of a network.
 struct Heads {
   ValueId logits = graph::kNone;
   std::vector<SideClassifier> sides = {};
+  float weight = 1;  ///< Of the loss of the logits.
 };
 
 /// Adds the layers of a network, from the images to its logits. The options are complete and in
@@ -72,6 +80,8 @@ class Network {
       : info_(std::move(info)), layers_(std::move(layers)), file_(std::move(file)) {}
 
   const NetworkInfo& info() const { return info_; }
+  /// What a network of so many classes takes are whole numbers below this; 0: any values.
+  int64_t numbers_below(int64_t classes) const;
   NetworkReference reference() const { return {info_.name, info_.choices}; }
   /// Its reference as text: by this name it is recorded and found again.
   std::string name() const { return to_string(reference()); }

@@ -1,5 +1,8 @@
 #include "syrtos/data/sets/random_data.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "syrtos/base/philox.h"
 
 namespace syrtos::data {
@@ -11,9 +14,10 @@ constexpr uint32_t kLabels = 0x6c61626c;
 constexpr uint32_t kPlaces = 0x706c6163;
 constexpr uint32_t kMostPlaces = 1 << 16;
 
+constexpr float kRange = 1.7320508F;
+
 // Uniform with mean 0 and variance 1, about what normalised images have.
 float to_value(uint32_t word) {
-  constexpr float kRange = 1.7320508F;
   return (static_cast<float>(word >> 8) * 0x1p-23F - 1.0F) * kRange;
 }
 
@@ -45,6 +49,14 @@ RandomDataset::RandomDataset(int64_t size, const Shape& shape, Kind kind, int64_
   }
   if (kind != Kind::labels) return;
   for (const float number : numbers_) labels_.push_back(number > 0 ? 1 : 0);
+}
+
+void RandomDataset::make_whole(int64_t below) {
+  const auto steps = static_cast<float>(below);
+  for (float& number : numbers_) {
+    const float share = (number / kRange + 1) / 2;  // from 0 and below 1
+    number = std::min(std::floor(share * steps), steps - 1);
+  }
 }
 
 Target RandomDataset::target(int64_t index) const {

@@ -18,6 +18,9 @@ class RandomDataset : public Dataset {
   RandomDataset(int64_t size, const Shape& shape, int64_t classes, uint64_t seed)
       : RandomDataset(size, shape, Kind::classes, classes, seed) {}
 
+  /// Values become whole numbers from 0 and below this one.
+  void make_whole(int64_t below);
+
   Target target(int64_t index) const override;
   Sample read(int64_t index, Scratch& scratch) const override;
 

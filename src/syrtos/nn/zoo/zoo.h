@@ -28,6 +28,8 @@ Network resnet56v2();
 Network cifar10_fast();
 Network signal_cnn();
 Network redshift_cnn();
+Network lstm_mnist();
+Network char_lstm();
 
 /// All of them, in the order in which they are listed.
 const std::vector<Network>& networks();

@@ -41,6 +41,7 @@ class Probe {
  public:
   Probe(const nn::Network& network, const nn::ModelOptions& options)
       : network_(network, options, CompiledNetwork::Use::training),
+        numbers_below_(network.numbers_below(options.classes)),
         optimizer_({.method = optim::Method::momentum}, network_.parameters().weights().size()) {
     bytes_ = network_.bytes();
     for (const auto& slot : optimizer_.slots()) bytes_ += static_cast<int64_t>(slot.values.size());
@@ -75,7 +76,8 @@ class Probe {
  private:
   void fill(const nn::ModelOptions& options) {
     const Shape image = {options.channels, options.height, options.width};
-    const data::RandomDataset data(options.batch, image, options.classes, 1);
+    data::RandomDataset data(options.batch, image, options.classes, 1);
+    if (numbers_below_ > 0) data.make_whole(numbers_below_);
     const data::Transform transform(data.info(), image, {{0}, {1}}, {}, options.dtype);
     data::Loader loader(data, transform,
                         {.batch = options.batch, .training = false, .prefetch = 0});
@@ -86,6 +88,7 @@ class Probe {
   }
 
   CompiledNetwork network_;
+  int64_t numbers_below_ = 0;
   int64_t bytes_ = 0;
   optim::Optimizer optimizer_;
   std::vector<optim::Segment> segments_;
