@@ -26,14 +26,15 @@ from ._functions import (ELU, Abs, Clip, ConvTranspose2d, Divide, Exp, GroupNorm
 from ._layers import (GELU, LRN, AdaptiveAvgPool2d, Add, AvgPool1d, AvgPool2d, BatchNorm, Concat, Conv1d, Conv2d,
                       Dropout, Flatten, GlobalAvgPool, Input, Layer, Linear, MaxPool1d, MaxPool2d, ReLU, Scale,
                       Sigmoid, Tanh, Value, _checked_input, _fail, concat)
+from ._sequences import GRU, LSTM, RNN, Embedding
 
 __all__ = ["Abs", "AdaptiveAvgPool2d", "Add", "AvgPool1d", "AvgPool2d", "BatchNorm", "Clip", "Concat", "Conv1d",
-           "Conv2d", "ConvTranspose2d", "Divide", "Dropout", "ELU", "Exp", "Flatten", "GELU", "GlobalAvgPool",
-           "GroupNorm", "HardSigmoid", "HardSwish", "Input", "InstanceNorm", "LRN", "Layer", "LayerNorm", "LeakyReLU",
-           "Linear", "Log", "LogSoftmax", "MatMul", "Max", "MaxPool1d", "MaxPool2d", "Maximum", "Mean", "Minimum",
-           "Model", "Multiply", "Network", "PReLU", "PositionEmbedding", "ReLU", "Reshape", "Scale", "Sequential",
-           "SiLU", "Sigmoid", "Slice", "Softmax", "Softplus", "Sqrt", "Subtract", "Sum", "Tanh", "Transpose",
-           "Upsample", "Value", "attention", "concat"]
+           "Conv2d", "ConvTranspose2d", "Divide", "Dropout", "ELU", "Embedding", "Exp", "Flatten", "GELU", "GRU",
+           "GlobalAvgPool", "GroupNorm", "HardSigmoid", "HardSwish", "Input", "InstanceNorm", "LRN", "LSTM", "Layer",
+           "LayerNorm", "LeakyReLU", "Linear", "Log", "LogSoftmax", "MatMul", "Max", "MaxPool1d", "MaxPool2d",
+           "Maximum", "Mean", "Minimum", "Model", "Multiply", "Network", "PReLU", "PositionEmbedding", "RNN", "ReLU",
+           "Reshape", "Scale", "Sequential", "SiLU", "Sigmoid", "Slice", "Softmax", "Softplus", "Sqrt", "Subtract",
+           "Sum", "Tanh", "Transpose", "Upsample", "Value", "attention", "concat"]
 
 _SHORT = {"batch_norm": "norm", "max_pool": "pool", "avg_pool": "pool", "adaptive_avg_pool": "pool",
           "global_avg_pool": "pool"}

@@ -64,10 +64,14 @@ ValueId Builder::softmax(ValueId x) {
 }
 
 ValueId Builder::dropout(ValueId x, float rate) {
+  if (training_ && rate != 0) enter("dropout");
+  return drop(x, rate);
+}
+
+ValueId Builder::drop(ValueId x, float rate) {
   // Counted also where nothing is added, so that a layer's masks keep their number.
   const uint32_t layer = dropouts_++;
   if (!training_ || rate == 0) return x;
-  enter("dropout");
   auto op = std::make_shared<ops::Dropout>();
   op->rate = rate;
   op->layer = layer;

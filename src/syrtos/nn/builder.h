@@ -209,6 +209,8 @@ class Builder {
   /// A kernel that is not trained, in the compute type.
   ValueId frozen_kernel(const Shape& shape, const Initializer& initializer);
   ValueId bias(ValueId x);
+  /// Dropout within the present layer.
+  ValueId drop(ValueId x, float rate);
   ValueId as_sequence(ValueId x);
   ValueId walk(ValueId x, const RecurrentOptions& options, std::string_view suffix, bool reverse);
   ops::Window window(ValueId x, const Extent& kernel, const Extent& stride, const Extent& dilation,

@@ -5,7 +5,7 @@
 #include "syrtos/nn/builder.h"
 #include "syrtos/ops/arithmetic.h"
 #include "syrtos/ops/bias.h"
-#include "syrtos/ops/composed.h"
+#include "syrtos/ops/concat.h"
 #include "syrtos/ops/matmul.h"
 #include "syrtos/ops/shaping.h"
 #include "syrtos/ops/to_indices.h"
@@ -105,9 +105,12 @@ ValueId Builder::recurrent(std::string_view name, ValueId x, const RecurrentOpti
   x = ops::transpose(graph_, as_sequence(x), kExchanged);
   for (int64_t layer = 0; layer < options.layers; ++layer) {
     const bool ends = layer + 1 == options.layers && !options.sequence;
-    if (layer > 0) {
-      x = dropout(x, options.dropout);
-      enter(name);
+    const bool drops = training_ && options.dropout > 0;
+    if (layer > 0 && !drops) x = drop(x, options.dropout);
+    if (layer > 0 && drops) {
+      // Masks count from sample to sample, so that the parts of a divided batch have those of all.
+      x = ops::transpose(graph_, drop(ops::transpose(graph_, x, kExchanged), options.dropout),
+                         kExchanged);
     }
     std::vector<ValueId> directions;
     for (const bool reverse : {false, true}) {
@@ -116,8 +119,13 @@ ValueId Builder::recurrent(std::string_view name, ValueId x, const RecurrentOpti
       const ValueId hidden = walk(x, options, suffix, reverse);
       directions.push_back(ends ? end_of(graph_, hidden, reverse) : hidden);
     }
-    x = directions.size() == 1 ? directions[0] : concat(directions, ends ? 1 : 2);
-    enter(name);
+    if (directions.size() == 2) {
+      auto op = std::make_shared<ops::Concat>();
+      op->axis = ends ? 1 : 2;
+      x = graph_.add(std::move(op), directions)[0];
+    } else {
+      x = directions[0];
+    }
   }
   return options.sequence ? ops::transpose(graph_, x, kExchanged) : x;
 }

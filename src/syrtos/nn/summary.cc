@@ -7,6 +7,7 @@
 #include <set>
 
 #include "syrtos/base/format.h"
+#include "syrtos/ops/recurrence.h"
 
 namespace syrtos::nn {
 namespace {
@@ -80,6 +81,10 @@ ModelSummary summarize(const Model& model) {
     }
     previous = &node;
     LayerSummary& layer = summary.layers.back();
+    // What is moved before it says less.
+    if (dynamic_cast<const ops::Recurrence*>(node.op.get()) != nullptr) {
+      layer.operation = std::string(node.op->name());
+    }
     const Shape& output = graph.type(node.outputs[0]).shape;
     // A loss has no batch.
     layer.output = output.rank() > 1 ? without_batch(output) : output;

@@ -8,9 +8,11 @@
 #include "syrtos/ops/axis_map.h"
 #include "syrtos/ops/binary.h"
 #include "syrtos/ops/concat.h"
+#include "syrtos/ops/gather.h"
 #include "syrtos/ops/layer_norm.h"
 #include "syrtos/ops/matmul.h"
 #include "syrtos/ops/pointwise.h"
+#include "syrtos/ops/recurrence.h"
 #include "syrtos/ops/reduce.h"
 #include "syrtos/ops/slice.h"
 #include "syrtos/ops/transpose.h"
@@ -137,7 +139,8 @@ bool is_untouched(const ops::Pad& op, int axis) {
 /// Functions of single numbers, of one value or of several of one shape.
 bool is_elementwise(const ops::Op& op) {
   static const std::set<std::string_view> names = {"relu", "sigmoid", "tanh",     "gelu", "scale",
-                                                   "cast", "dropout", "multiply", "add"};
+                                                   "cast", "dropout", "multiply", "add",
+                                                   "to_indices"};
   return names.contains(op.name()) || dynamic_cast<const ops::Pointwise*>(&op) != nullptr ||
          dynamic_cast<const ops::Binary*>(&op) != nullptr;
 }
@@ -168,6 +171,14 @@ Place after_move(const Passage& passage) {
   passage.mixed();
 }
 
+/// Indices of each sample choose among rows that are the same for all.
+Place after_gathering(const Passage& passage, const ops::Gather& op) {
+  passage.require(!passage.inputs[0]);
+  BatchPlace place = *passage.inputs[1];
+  place.axis += op.axis;
+  return place;
+}
+
 Place after_node(const Passage& passage) {
   // [batch, channels, ...]: everything else is read together.
   static const std::set<std::string_view> of_images = {"conv", "conv.backward_data", "max_pool",
@@ -186,6 +197,12 @@ Place after_node(const Passage& passage) {
   if (op.name() == "softmax" || op.name() == "log_softmax") {
     const int last = passage.shape(0).rank() - 1;
     return same_axis(passage, [&](int axis) { return axis != last; });
+  }
+  if (dynamic_cast<const ops::Recurrence*>(&op) != nullptr) {
+    return same_axis(passage, [](int axis) { return axis == 1; });
+  }
+  if (const auto* gather = dynamic_cast<const ops::Gather*>(&op)) {
+    return after_gathering(passage, *gather);
   }
   if (const auto* norm = dynamic_cast<const ops::LayerNorm*>(&op)) {
     return same_axis(passage, [&](int axis) { return axis < norm->axis; });

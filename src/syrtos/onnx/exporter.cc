@@ -44,7 +44,8 @@ void describe(::onnx::ValueInfoProto& info, const std::string& name,
 }  // namespace
 
 Writer find_writer(std::string_view operation) {
-  for (const auto* writers : {&layer_writers(), &pointwise_writers(), &shape_writers()}) {
+  for (const auto* writers : {&layer_writers(), &pointwise_writers(), &shape_writers(),
+                              &recurrent_writers()}) {
     const auto found = writers->find(operation);
     if (found != writers->end()) return found->second;
   }
@@ -84,6 +85,7 @@ Exporter::Exporter(const graph::Graph& graph, const graph::Graph& other, const W
   last.add_input(name(result));
   last.add_output(output);
   describe(*model_.mutable_graph()->add_output(), output, open_shape(result));
+  leave_out_unused();
   for (const auto& [key, value] : metadata) {
     auto& entry = *model_.add_metadata_props();
     entry.set_key(key);
@@ -103,6 +105,20 @@ void Exporter::add_weights() {
     used_.insert(value.name);
     set_name(id, value.name);
   }
+}
+
+void Exporter::leave_out_unused() {
+  ::onnx::GraphProto& file = *model_.mutable_graph();
+  std::set<std::string> asked = {file.output(0).name()};
+  std::vector<::onnx::NodeProto> kept;
+  for (int i = file.node_size() - 1; i >= 0; --i) {
+    const ::onnx::NodeProto& node = file.node(i);
+    if (!asked.contains(node.output(0))) continue;
+    asked.insert(node.input().begin(), node.input().end());
+    kept.push_back(node);
+  }
+  file.clear_node();
+  for (auto node = kept.rbegin(); node != kept.rend(); ++node) *file.add_node() = *node;
 }
 
 void Exporter::add_node(const graph::Node& node, size_t index) {
@@ -185,6 +201,20 @@ Exporter& Exporter::with(std::string_view name, int64_t value) {
 
 Exporter& Exporter::with(std::string_view name, float value) {
   attribute(model_, name, AttributeProto::FLOAT).set_f(value);
+  return *this;
+}
+
+Exporter& Exporter::with_text(std::string_view name, const std::vector<std::string>& texts,
+                              bool is_list) {
+  AttributeProto& made =
+      attribute(model_, name, is_list ? AttributeProto::STRINGS : AttributeProto::STRING);
+  for (const std::string& text : texts) {
+    if (is_list) {
+      made.add_strings(text);
+    } else {
+      made.set_s(text);
+    }
+  }
   return *this;
 }
 

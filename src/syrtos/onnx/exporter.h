@@ -43,6 +43,8 @@ class Exporter {
   Exporter& with(std::string_view name, int64_t value);
   Exporter& with(std::string_view name, float value);
   Exporter& with(std::string_view name, const std::vector<int64_t>& values);
+  /// A text, or a list of them.
+  Exporter& with_text(std::string_view name, const std::vector<std::string>& texts, bool is_list);
   /// The size of the batch when it runs, [1].
   std::string batch();
   std::string integers(const std::vector<int64_t>& values);  ///< As a constant; its name.
@@ -53,6 +55,8 @@ class Exporter {
  private:
   void add_weights();
   void add_node(const graph::Node& node, size_t index);
+  /// Of nodes that became part of others.
+  void leave_out_unused();
   std::string unused(const std::string& wanted);
 
   const graph::Graph& graph_;
@@ -74,5 +78,6 @@ Writer find_writer(std::string_view operation);
 const std::map<std::string_view, Writer>& layer_writers();      ///< With weights or windows.
 const std::map<std::string_view, Writer>& pointwise_writers();  ///< Functions of numbers.
 const std::map<std::string_view, Writer>& shape_writers();      ///< What moves values.
+const std::map<std::string_view, Writer>& recurrent_writers();  ///< Layers of sequences.
 
 }  // namespace syrtos::onnx

@@ -62,7 +62,7 @@ bool is_kernel(Role role) {
 
 Rule find_rule(std::string_view operation) {
   for (const Rules* rules : {&window_rules(), &dense_rules(), &norm_rules(), &pointwise_rules(),
-                             &shape_rules(), &resize_rules()}) {
+                             &shape_rules(), &resize_rules(), &recurrent_rules()}) {
     const auto found = rules->find(operation);
     if (found != rules->end()) return found->second;
   }

@@ -159,6 +159,7 @@ const Rules& norm_rules();       ///< Normalisations, softmax, dropout.
 const Rules& pointwise_rules();  ///< Functions of single numbers, and of two with broadcasting.
 const Rules& shape_rules();      ///< What only moves values.
 const Rules& resize_rules();     ///< Resize.
+const Rules& recurrent_rules();  ///< RNN, LSTM, GRU.
 /// nullptr: we lack the operator.
 Rule find_rule(std::string_view operation);
 

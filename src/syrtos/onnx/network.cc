@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "syrtos/base/error.h"
 #include "syrtos/onnx/head.h"
 #include "syrtos/onnx/importer.h"
@@ -28,9 +30,9 @@ const Port& image_port(const Document& document) {
   }
   const Port& port = document.inputs[0];
   const size_t rank = port.shape.size();
-  if (!port.is_float || !port.has_shape || rank < 2 || rank > 4) {
+  if (!port.has_shape || rank < 2 || rank > 4) {
     fail_request(
-        "{}: expected an input '{}' of floats [batch, channels, height, width], [batch, channels, "
+        "{}: expected an input '{}' of [batch, channels, height, width], [batch, channels, "
         "width] or [batch, values], found {}",
         document.name, port.name,
         port.has_shape ? fmt::format("[{}]", fmt::join(port.shape, ", ")) : "no shape");
@@ -45,6 +47,29 @@ bool has_channels_last(const std::vector<int64_t>& shape) {
 }
 
 int64_t or_else(int64_t extent, int64_t otherwise) { return extent > 0 ? extent : otherwise; }
+
+/// Whether a value is the input, as it is or in another type or shape.
+bool is_input(const Document& document, const std::string& value) {
+  static const std::set<std::string_view> passed = {"Cast",    "Identity",  "Reshape",
+                                                    "Squeeze", "Unsqueeze", "Transpose"};
+  std::string name = value;
+  for (auto node = document.nodes.rbegin(); node != document.nodes.rend(); ++node) {
+    if (!passed.contains(node->operation) || node->inputs.empty() || node->outputs.empty()) continue;
+    if (node->outputs[0] == name) name = node->inputs[0];
+  }
+  return name == document.inputs[0].name;
+}
+
+/// Of a network that begins with an embedding: how many rows that has; 0 for others.
+int64_t numbers_below(const Document& document) {
+  for (const Node& node : document.nodes) {
+    if (node.operation != "Gather" || node.inputs.size() < 2) continue;
+    const auto table = document.initializers.find(node.inputs[0]);
+    if (table == document.initializers.end() || table->second.shape.empty()) continue;
+    if (is_input(document, node.inputs[1])) return table->second.shape[0];
+  }
+  return 0;
+}
 
 nn::NetworkInfo info_of(const Blueprint& blueprint, const std::string& path) {
   const Document& document = blueprint.document;
@@ -67,6 +92,8 @@ nn::NetworkInfo info_of(const Blueprint& blueprint, const std::string& path) {
     info.width = or_else(shape.back(), 1);
   }
   info.classes = blueprint.head.classes > 0 ? blueprint.head.classes : 2;
+  info.below = numbers_below(document);
+  if (info.below > 0) info.numbers = nn::NetworkInfo::Numbers::below;
   return info;
 }
 

@@ -11,6 +11,7 @@
 #include "syrtos/ops/composed.h"
 #include "syrtos/ops/gelu.h"
 #include "syrtos/ops/pointwise.h"
+#include "syrtos/ops/to_indices.h"
 
 namespace syrtos::onnx {
 namespace {
@@ -124,14 +125,24 @@ void prelu(const Call& call) {
                           call.computed(1, Role::scale)));
 }
 
-/// Kernels compute in one type; other float types of the file mean the same.
+/// Kernels compute in one type; other float types of the file mean the same. Integers are what
+/// chooses rows: samples that are whole numbers.
 void cast(const Call& call) {
   constexpr std::array<int64_t, 4> kFloats = {1, 10, 11, 16};
+  constexpr std::array<int64_t, 2> kIntegers = {6, 7};
   const int64_t to = call.integer("to", 1);
-  if (std::find(kFloats.begin(), kFloats.end(), to) == kFloats.end()) {
-    call.fail("expected a float type for what depends on the images, found element type {}", to);
+  const ValueId x = call.tensor(0);
+  const bool is_integer = call.builder().type(x).dtype == DType::s32;
+  if (std::find(kIntegers.begin(), kIntegers.end(), to) != kIntegers.end()) {
+    return call.result(is_integer ? x : call.add(std::make_shared<ops::ToIndices>(), {x}));
   }
-  call.result(call.tensor(0));
+  if (std::find(kFloats.begin(), kFloats.end(), to) == kFloats.end()) {
+    call.fail("expected a float or integer type for what depends on the images, found element "
+              "type {}",
+              to);
+  }
+  if (is_integer) call.fail("integers that depend on the images can only choose rows (Gather)");
+  call.result(x);
 }
 
 void identity(const Call& call) { call.result(call.tensor(0)); }

@@ -8,6 +8,7 @@
 
 #include "syrtos/onnx/importer.h"
 #include "syrtos/ops/concat.h"
+#include "syrtos/ops/to_indices.h"
 
 namespace syrtos::onnx {
 namespace {
@@ -147,6 +148,15 @@ void split(const Call& call) {
 
 void gather(const Call& call) {
   const int64_t axis = call.integer("axis", 0);
+  if (call.known(1) == nullptr) {
+    // Whole numbers that a sample consists of, such as those of words.
+    ValueId indices = call.tensor(1);
+    if (call.builder().type(indices).dtype != DType::s32) {
+      indices = call.add(std::make_shared<ops::ToIndices>(), {indices});
+    }
+    const ValueId table = call.is_weight(0) ? call.computed(0) : call.tensor(0);
+    return call.result(ops::gather(call.graph(), table, axis, indices));
+  }
   const std::vector<int64_t> indices = call.integers(1, "indices");
   call.result(ops::gather(call.graph(), call.tensor(0), axis, indices, call.shape(1)));
 }
