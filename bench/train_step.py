@@ -24,7 +24,7 @@ PEERS = ROOT / "bench" / "peers"
 OUT = ROOT / "build" / "bench"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(PEERS))
-from measure import INPUTS  # noqa: E402
+from measure import CHARACTERS, INPUTS, SEQUENCES  # noqa: E402
 
 BATCH = 42
 NEAR_FASTEST = 1.25  # peers within this factor of round one's fastest stay in the race
@@ -71,7 +71,7 @@ def arguments():
     args = parser.parse_args()
     args.networks = args.networks.split(",")
     args.precisions = args.precisions.split(",")
-    for given, known in ((args.networks, INPUTS), (args.precisions, ("f32", "bf16"))):
+    for given, known in ((args.networks, INPUTS | SEQUENCES), (args.precisions, ("f32", "bf16"))):
         for name in given:
             if name not in known:
                 parser.error(f'"{name}" is unknown; expected one of {", ".join(known)}')
@@ -133,11 +133,12 @@ def run(command, figure="t_step_ms"):
 
 
 def command_of(variant, network, precision, args, python):
-    common = ["--network", network, "--batch", str(BATCH), "--input", str(INPUTS[network]),
+    size = (INPUTS | SEQUENCES)[network]
+    common = ["--network", network, "--batch", str(BATCH), "--input", str(size),
               "--precision", precision, "--threads", str(args.threads)]
     if variant is None:
-        image = f"3x{INPUTS[network]}x{INPUTS[network]}"
-        return [args.syrtos, "probe", "compute", *common, "--input", image, "--classes", "10",
+        image, classes = (f"1x1x{size}", CHARACTERS) if network in SEQUENCES else (f"3x{size}x{size}", 10)
+        return [args.syrtos, "probe", "compute", *common, "--input", image, "--classes", str(classes),
                 "--seconds", str(args.seconds), "--json"]
     return [python, str(PEERS / variant.script), *variant.options, *common,
             "--seconds", str(args.seconds)]
@@ -201,7 +202,9 @@ def measure_all(args, python):
     start = time.monotonic()
     for round_ in range(args.rounds):
         for (network, precision), cell in cells.items():
-            runs = contenders(cell, variants, args, round_)
+            # PyTorch alone has the sequences, in one layout.
+            of_network = [v for v in variants if network in INPUTS or v.name in ("PyTorch", "PyTorch comp")]
+            runs = contenders(cell, of_network, args, round_)
             if round_ % 2:
                 runs.reverse()  # drift of the machine hits first and last alike
             if not args.peers_only:

@@ -5,10 +5,13 @@ import measure
 args = measure.arguments(["eager", "compile"])
 
 import torch  # noqa: E402  (after the arguments, so that mistakes in them are told at once)
-import torchvision  # noqa: E402
 from torch import nn  # noqa: E402
 
 imported_mb = measure.peak_rss_mb()
+
+
+if args.network in measure.INPUTS:
+    import torchvision  # noqa: E402
 
 
 def lenet5(classes):
@@ -28,7 +31,21 @@ def resnet18_cifar(classes):
     return network
 
 
+class CharLstm(nn.Module):
+    """The next character at every position, as our char-lstm learns it."""
+
+    def __init__(self, classes):
+        super().__init__()
+        self.embedding = nn.Embedding(classes, 64)
+        self.lstm = nn.LSTM(64, 256, num_layers=2, dropout=0.2, batch_first=True)
+        self.fc = nn.Linear(256, classes)
+
+    def forward(self, numbers):
+        return self.fc(self.lstm(self.embedding(numbers))[0]).flatten(0, 1)
+
+
 NETWORKS = {
+    "char-lstm": CharLstm,
     "lenet5": lenet5,
     "alexnet": lambda classes: torchvision.models.alexnet(num_classes=classes),
     "resnet18": lambda classes: torchvision.models.resnet18(num_classes=classes),
@@ -39,9 +56,14 @@ NETWORKS = {
 torch.set_num_threads(args.threads)
 torch.manual_seed(1)
 format_ = torch.channels_last if args.layout == "channels_last" else torch.contiguous_format
-network = NETWORKS[args.network](measure.CLASSES).train().to(memory_format=format_)
-images = torch.randn(args.batch, 3, args.input, args.input).contiguous(memory_format=format_)
-labels = torch.randint(0, measure.CLASSES, (args.batch,))
+if args.network in measure.SEQUENCES:
+    network = NETWORKS[args.network](measure.CHARACTERS).train()
+    images = torch.randint(0, measure.CHARACTERS, (args.batch, args.input))
+    labels = torch.randint(0, measure.CHARACTERS, (args.batch * args.input,))
+else:
+    network = NETWORKS[args.network](measure.CLASSES).train().to(memory_format=format_)
+    images = torch.randn(args.batch, 3, args.input, args.input).contiguous(memory_format=format_)
+    labels = torch.randint(0, measure.CLASSES, (args.batch,))
 # The fused update is the fastest of PyTorch's three on a CPU.
 optimizer = torch.optim.SGD(network.parameters(), lr=measure.LEARNING_RATE,
                             momentum=measure.MOMENTUM, fused=True)

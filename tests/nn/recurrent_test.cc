@@ -38,9 +38,9 @@ TEST(Recurrent, HasTheShapesThatItPromises) {
   EXPECT_EQ(Built({2, 5, 3}).after({.units = 4}), (Shape{2, 5, 4}));
   EXPECT_EQ(Built({2, 5, 3}).after({.units = 4, .sequence = false}), (Shape{2, 4}));
   EXPECT_EQ(Built({2, 5, 3}).after({.units = 4, .bidirectional = true}), (Shape{2, 5, 8}));
-  EXPECT_EQ(Built({2, 5, 3}).after(
-                {.units = 4, .layers = 3, .bidirectional = true, .sequence = false}),
-            (Shape{2, 8}));
+  EXPECT_EQ(
+      Built({2, 5, 3}).after({.units = 4, .layers = 3, .bidirectional = true, .sequence = false}),
+      (Shape{2, 8}));
   EXPECT_EQ(Built({2, 1, 6, 3}).after({.units = 4}), (Shape{2, 6, 4})) << "rows of a picture";
   EXPECT_EQ(Built({2, 3, 1, 7}).after({.units = 4}), (Shape{2, 7, 4})) << "a signal";
 }
@@ -78,12 +78,9 @@ class RecurrentGradients : public testing::TestWithParam<RecurrenceKind> {};
 TEST_P(RecurrentGradients, OfAStackBothWaysEqualFiniteDifferences) {
   for (const bool sequence : {false, true}) {
     Built built({2, 3, 2});
-    const ValueId y = built.builder.recurrent("r", built.x,
-                                              {.kind = GetParam(),
-                                               .units = 2,
-                                               .layers = 2,
-                                               .bidirectional = true,
-                                               .sequence = sequence});
+    const ValueId y = built.builder.recurrent(
+        "r", built.x,
+        {.kind = GetParam(), .units = 2, .layers = 2, .bidirectional = true, .sequence = sequence});
     const ValueId target = built.graph.add_input("target", built.graph.type(y));
     const ValueId loss = built.builder.half_squared_error(y, target);
     test::check_gradients(std::move(built.graph), loss);

@@ -14,7 +14,6 @@ namespace {
 
 using graph::ValueId;
 using ops::RecurrenceKind;
-using test::Case;
 using test::Context;
 
 /// Its lengths, where there are some, are 0 to `steps`.
@@ -48,14 +47,16 @@ class RecurrenceKernels : public testing::TestWithParam<std::tuple<RecurrenceKin
   void expect_match(Sizes sizes) {
     const auto [kind, dtype, reverse] = GetParam();
     sizes.reverse = reverse;
-    test::expect_matches_reference(with_loss(kind, sizes, dtype),
-                                   dtype == DType::f32 ? 2e-5 : 4e-2, 1, sizes.steps + 1);
+    test::expect_matches_reference(with_loss(kind, sizes, dtype), dtype == DType::f32 ? 2e-5 : 4e-2,
+                                   1, sizes.steps + 1);
   }
 };
 
 TEST_P(RecurrenceKernels, MatchTheReference) { expect_match({}); }
 TEST_P(RecurrenceKernels, MatchForOneStep) { expect_match({.steps = 1, .batch = 2, .units = 33}); }
-TEST_P(RecurrenceKernels, MatchForOneSample) { expect_match({.steps = 4, .batch = 1, .units = 16}); }
+TEST_P(RecurrenceKernels, MatchForOneSample) {
+  expect_match({.steps = 4, .batch = 1, .units = 16});
+}
 TEST_P(RecurrenceKernels, MatchForLengths) { expect_match({.batch = 9, .lengths = true}); }
 TEST_P(RecurrenceKernels, MatchForManyRowsAndThreads) {
   const ThreadScope threads(3);
@@ -78,8 +79,7 @@ std::vector<float> numbers_with(int threads, RecurrenceKind kind) {
   feed.give(*program, *parameters);
   program->run({});
   std::vector<float> numbers;
-  for (const Tensor& tensor :
-       {program->read("result"), parameters->get_gradient("projected")}) {
+  for (const Tensor& tensor : {program->read("result"), parameters->get_gradient("projected")}) {
     for (int64_t i = 0; i < tensor.elements(); ++i) numbers.push_back(tensor.get(i));
   }
   return numbers;
@@ -114,9 +114,9 @@ TEST(Recurrences, OfEmbeddedCharactersMatchTheReference) {
            const ValueId rows = c.add(ops::ToIndices(), {scaled});
            const ValueId table = c.weights("table", {7, 8});
            const ValueId embedded = ops::gather(c.graph, table, 0, rows);
-           return c.graph.add(test::recurrence(RecurrenceKind::rnn_tanh),
-                              std::array{embedded, c.weights("weights", {8, 8}),
-                                         c.f32_parameter("bias", {8})})[0];
+           return c.graph.add(
+               test::recurrence(RecurrenceKind::rnn_tanh),
+               std::array{embedded, c.weights("weights", {8, 8}), c.f32_parameter("bias", {8})})[0];
          }},
         dtype);
     test::expect_matches_reference(g, dtype == DType::f32 ? 2e-5 : 4e-2);

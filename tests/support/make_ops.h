@@ -53,8 +53,7 @@ inline std::shared_ptr<ops::ConvBackwardData> conv_transpose(const ops::Window& 
   return op;
 }
 
-inline std::shared_ptr<ops::Recurrence> recurrence(ops::RecurrenceKind kind,
-                                                   bool reverse = false) {
+inline std::shared_ptr<ops::Recurrence> recurrence(ops::RecurrenceKind kind, bool reverse = false) {
   auto op = std::make_shared<ops::Recurrence>();
   op->kind = kind;
   op->reverse = reverse;

@@ -96,9 +96,10 @@ void describe_data(const JobRequest& request, Job& job) {
   // Numbers of characters and the like stay what they are.
   if (info.numbers || job.network.info().numbers != nn::NetworkInfo::Numbers::none) {
     if (info.dtype == DType::u8) {
-      fail_request("{} takes whole numbers, such as those of characters, found pictures in {}: "
-                   "give it text (.txt) or arrays of numbers",
-                   job.network.name(), job.data_name);
+      fail_request(
+          "{} takes whole numbers, such as those of characters, found pictures in {}: "
+          "give it text (.txt) or arrays of numbers",
+          job.network.name(), job.data_name);
     }
     job.normalization = {{0}, {1}};
     return;
@@ -113,7 +114,8 @@ void make_random_data(const JobRequest& request, const ImageSize& size, Job& job
   check_size(job, request.samples);
   const nn::Task task = request.loss == "auto" ? nn::Task() : nn::parse_loss(request.loss);
   const int64_t outputs = request.classes == kUnset ? job.network.info().classes : request.classes;
-  data::Splits splits = random_splits(job.network, request.samples, job.image, outputs, task, job.seed);
+  data::Splits splits =
+      random_splits(job.network, request.samples, job.image, outputs, task, job.seed);
   job.data = {std::move(splits.train), std::move(splits.test)};
   resolve_task(request, job);
   job.normalization = {{0}, {1}};

@@ -31,8 +31,7 @@ ValueId recurrent(const DescribedLayer& layer, const LayerPlace& p, ops::Recurre
 
 ValueId rnn(const DescribedLayer& layer, const LayerPlace& p) {
   const bool relu = layer.word("activation", {"tanh", "relu"}) == "relu";
-  return recurrent(layer, p,
-                   relu ? ops::RecurrenceKind::rnn_relu : ops::RecurrenceKind::rnn_tanh);
+  return recurrent(layer, p, relu ? ops::RecurrenceKind::rnn_relu : ops::RecurrenceKind::rnn_tanh);
 }
 
 ValueId lstm(const DescribedLayer& layer, const LayerPlace& p) {

@@ -120,11 +120,11 @@ Model Network::build_complete(const ModelOptions& o) const {
   model.loss = add_loss(builder, o.task, model.logits, model.targets, o.training);
   if (heads.weight != 1) model.loss = builder.scale(model.loss, heads.weight);
   for (const SideClassifier& side : heads.sides) {
-    const ValueId loss = side.labels == graph::kNone
-                             ? add_loss(builder, o.task, side.logits, model.targets, o.training)
-                             : builder.cross_entropy(
-                                   side.logits, side.labels,
-                                   o.training ? static_cast<float>(o.task.label_smoothing) : 0);
+    const ValueId loss =
+        side.labels == graph::kNone
+            ? add_loss(builder, o.task, side.logits, model.targets, o.training)
+            : builder.cross_entropy(side.logits, side.labels,
+                                    o.training ? static_cast<float>(o.task.label_smoothing) : 0);
     model.loss = builder.add(model.loss, builder.scale(loss, side.weight));
   }
   graph.set_output("logits", model.logits);

@@ -62,8 +62,8 @@ ValueId Builder::embedding(std::string_view name, ValueId x, int64_t rows, int64
         "f32",
         layer_, kExact, rows);
   }
-  const ValueId table = parameter("weight", {compute_, {rows, width}}, 1,
-                                  Initializer::uniform(std::sqrt(3.0F)));
+  const ValueId table =
+      parameter("weight", {compute_, {rows, width}}, 1, Initializer::uniform(std::sqrt(3.0F)));
   const ValueId indices = graph_.add_one(std::make_shared<ops::ToIndices>(), {x});
   return ops::gather(graph_, table, 0, indices);
 }
@@ -74,8 +74,7 @@ ValueId Builder::walk(ValueId x, const RecurrentOptions& options, std::string_vi
                       bool reverse) {
   const Shape from = shape(x);
   const int64_t rows = ops::gates_of(options.kind) * options.units;
-  const Initializer init =
-      Initializer::uniform(1 / std::sqrt(static_cast<float>(options.units)));
+  const Initializer init = Initializer::uniform(1 / std::sqrt(static_cast<float>(options.units)));
   const auto named = [&](std::string_view what) { return fmt::format("{}{}", what, suffix); };
   const ValueId weights_in = parameter(named("weight_ih"), {compute_, {rows, from[2]}}, 1, init);
   const ValueId weights = parameter(named("weight_hh"), {compute_, {rows, options.units}}, 1, init);

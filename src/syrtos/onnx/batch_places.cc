@@ -138,9 +138,9 @@ bool is_untouched(const ops::Pad& op, int axis) {
 
 /// Functions of single numbers, of one value or of several of one shape.
 bool is_elementwise(const ops::Op& op) {
-  static const std::set<std::string_view> names = {"relu", "sigmoid", "tanh",     "gelu", "scale",
-                                                   "cast", "dropout", "multiply", "add",
-                                                   "to_indices"};
+  static const std::set<std::string_view> names = {"relu",  "sigmoid",   "tanh",    "gelu",
+                                                   "scale", "cast",      "dropout", "multiply",
+                                                   "add",   "to_indices"};
   return names.contains(op.name()) || dynamic_cast<const ops::Pointwise*>(&op) != nullptr ||
          dynamic_cast<const ops::Binary*>(&op) != nullptr;
 }

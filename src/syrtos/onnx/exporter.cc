@@ -44,8 +44,8 @@ void describe(::onnx::ValueInfoProto& info, const std::string& name,
 }  // namespace
 
 Writer find_writer(std::string_view operation) {
-  for (const auto* writers : {&layer_writers(), &pointwise_writers(), &shape_writers(),
-                              &recurrent_writers()}) {
+  for (const auto* writers :
+       {&layer_writers(), &pointwise_writers(), &shape_writers(), &recurrent_writers()}) {
     const auto found = writers->find(operation);
     if (found != writers->end()) return found->second;
   }

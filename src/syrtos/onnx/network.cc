@@ -54,7 +54,8 @@ bool is_input(const Document& document, const std::string& value) {
                                                     "Squeeze", "Unsqueeze", "Transpose"};
   std::string name = value;
   for (auto node = document.nodes.rbegin(); node != document.nodes.rend(); ++node) {
-    if (!passed.contains(node->operation) || node->inputs.empty() || node->outputs.empty()) continue;
+    if (!passed.contains(node->operation) || node->inputs.empty() || node->outputs.empty())
+      continue;
     if (node->outputs[0] == name) name = node->inputs[0];
   }
   return name == document.inputs[0].name;

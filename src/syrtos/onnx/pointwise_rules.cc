@@ -137,9 +137,10 @@ void cast(const Call& call) {
     return call.result(is_integer ? x : call.add(std::make_shared<ops::ToIndices>(), {x}));
   }
   if (std::find(kFloats.begin(), kFloats.end(), to) == kFloats.end()) {
-    call.fail("expected a float or integer type for what depends on the images, found element "
-              "type {}",
-              to);
+    call.fail(
+        "expected a float or integer type for what depends on the images, found element "
+        "type {}",
+        to);
   }
   if (is_integer) call.fail("integers that depend on the images can only choose rows (Gather)");
   call.result(x);

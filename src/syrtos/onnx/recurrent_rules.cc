@@ -5,6 +5,7 @@
 #include <array>
 
 #include "syrtos/onnx/importer.h"
+#include "syrtos/onnx/unrolled.h"
 #include "syrtos/ops/arithmetic.h"
 #include "syrtos/ops/bias.h"
 #include "syrtos/ops/concat.h"
@@ -30,6 +31,7 @@ struct Layer {
   int64_t units = 0;
   std::vector<bool> directions = {};  ///< Whether each is reversed.
   bool batch_first = false;
+  bool reset_first = false;  ///< Of gru: before the product.
 
   int64_t rows() const { return ops::gates_of(kind) * units; }
 };
@@ -82,6 +84,7 @@ Layer layer_of(const Call& call, RecurrenceKind kind) {
   Layer layer{.kind = kind};
   layer.directions = directions_of(call);
   layer.batch_first = call.integer("layout", 0) != 0;
+  layer.reset_first = kind == RecurrenceKind::gru && call.integer("linear_before_reset", 0) == 0;
   const Shape x = call.shape(0);
   const Shape weights = call.shape(1);
   const Shape recurrent = call.shape(2);
@@ -101,8 +104,7 @@ Layer layer_of(const Call& call, RecurrenceKind kind) {
     call.fail("clip and input_forget are not supported");
   }
   if (!has_functions(call, kind, layer.directions.size())) {
-    call.fail("expected the activations {}, found others",
-              fmt::join(usual_functions(kind), ", "));
+    call.fail("expected the activations {}, found others", fmt::join(usual_functions(kind), ", "));
   }
   require_whole(call, x[layer.batch_first ? 1 : 0]);
   require_zeros(call, 5, "an initial state");
@@ -124,9 +126,8 @@ ValueId rows_of(const Call& call, const Layer& layer, size_t input, size_t direc
     }
   }
   const ValueId stored = of_bias ? call.tensor(input, Role::bias) : call.computed(input);
-  const ValueId all = of_bias
-                          ? ops::reshape(call.graph(), stored, {shape.elements()})
-                          : ops::reshape(call.graph(), stored, {shape[0] * shape[1], shape[2]});
+  const ValueId all = of_bias ? ops::reshape(call.graph(), stored, {shape.elements()})
+                              : ops::reshape(call.graph(), stored, {shape[0] * shape[1], shape[2]});
   return ops::gather(call.graph(), all, 0, rows, {layer.rows()});
 }
 
@@ -150,12 +151,15 @@ ValueId walk(const Call& call, const Layer& layer, ValueId x, size_t direction) 
     projected =
         call.add(std::make_shared<ops::BiasAdd>(), {projected, bias_of(call, layer, direction, 0)});
   }
+  projected = ops::reshape(graph, projected, {shape[0], shape[1], layer.rows()});
+  const ValueId weights = rows_of(call, layer, 2, direction);
+  const ValueId bias = bias_of(call, layer, direction, 1);
+  const bool reverse = layer.directions[direction];
+  if (layer.reset_first) return reset_first_gru(graph, projected, weights, bias, reverse);
   auto op = std::make_shared<ops::Recurrence>();
   op->kind = layer.kind;
-  op->reverse = layer.directions[direction];
-  return call.add(std::move(op), {ops::reshape(graph, projected, {shape[0], shape[1], layer.rows()}),
-                                  rows_of(call, layer, 2, direction),
-                                  bias_of(call, layer, direction, 1)});
+  op->reverse = reverse;
+  return call.add(std::move(op), {projected, weights, bias});
 }
 
 ValueId joined(const Call& call, const std::vector<ValueId>& parts) {
@@ -188,15 +192,14 @@ void recurrent(const Call& call, RecurrenceKind kind) {
   }
   if (call.is_used(0)) {
     const ValueId all = joined(call, hidden);
-    call.result(layer.batch_first
-                    ? ops::transpose(graph, all, std::array<int64_t, 4>{2, 0, 1, 3})
-                    : all);
+    call.result(layer.batch_first ? ops::transpose(graph, all, std::array<int64_t, 4>{2, 0, 1, 3})
+                                  : all);
   }
   if (!wants_end) return;
   const auto directions = static_cast<int64_t>(layer.directions.size());
   const ValueId end = ops::reshape(graph, joined(call, ends), {directions, batch, units});
-  call.result(
-      layer.batch_first ? ops::transpose(graph, end, std::array<int64_t, 3>{1, 0, 2}) : end, 1);
+  call.result(layer.batch_first ? ops::transpose(graph, end, std::array<int64_t, 3>{1, 0, 2}) : end,
+              1);
 }
 
 void rnn(const Call& call) {
@@ -213,14 +216,7 @@ void lstm(const Call& call) {
   recurrent(call, RecurrenceKind::lstm);
 }
 
-void gru(const Call& call) {
-  if (call.integer("linear_before_reset", 0) == 0) {
-    call.fail(
-        "expected linear_before_reset 1 (as PyTorch and Keras with reset_after export it), found "
-        "0");
-  }
-  recurrent(call, RecurrenceKind::gru);
-}
+void gru(const Call& call) { recurrent(call, RecurrenceKind::gru); }
 
 }  // namespace
 

@@ -115,8 +115,10 @@ std::string recurrence(Exporter& out, const Node& node) {
   const std::string biases = both_biases(out, op.kind, projection.bias, node.inputs[2]);
   const bool lstm = op.kind == RecurrenceKind::lstm;
   const bool gru = op.kind == RecurrenceKind::gru;
-  const std::string all =
-      out.add(lstm ? "LSTM" : gru ? "GRU" : "RNN", {x, weights, recurrent, biases});
+  const std::string all = out.add(lstm  ? "LSTM"
+                                  : gru ? "GRU"
+                                        : "RNN",
+                                  {x, weights, recurrent, biases});
   out.with("hidden_size", hidden[2]);
   if (gru) out.with("linear_before_reset", int64_t{1});
   if (op.reverse) out.with_text("direction", {"reverse"}, false);
@@ -128,7 +130,7 @@ std::string recurrence(Exporter& out, const Node& node) {
 
 const std::map<std::string_view, Writer>& recurrent_writers() {
   static const std::map<std::string_view, Writer> writers = {
-      {"to_indices", to_indices}, {"gather", gather}, {"rnn", recurrence},
+      {"to_indices", to_indices}, {"gather", gather},  {"rnn", recurrence},
       {"lstm", recurrence},       {"gru", recurrence},
   };
   return writers;

@@ -61,8 +61,8 @@ std::vector<TensorType> Recurrence::infer(std::span<const TensorType> inputs) co
   const Shape& shape = projected.shape;
   require_weights(*this, inputs[1], gates_of(kind));
   const int64_t units = inputs[1].shape[1];
-  require_type(*this, projected,
-               {inputs[1].dtype, {shape[0], shape[1], inputs[1].shape[0]}}, "projected");
+  require_type(*this, projected, {inputs[1].dtype, {shape[0], shape[1], inputs[1].shape[0]}},
+               "projected");
   require_type(*this, inputs[2], {DType::f32, {inputs[1].shape[0]}}, "bias");
   if (inputs.size() == 4) require_lengths(*this, inputs[3], shape[1]);
   std::vector<TensorType> outputs{{projected.dtype, {shape[0], shape[1], units}}};

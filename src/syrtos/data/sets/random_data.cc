@@ -17,9 +17,7 @@ constexpr uint32_t kMostPlaces = 1 << 16;
 constexpr float kRange = 1.7320508F;
 
 // Uniform with mean 0 and variance 1, about what normalised images have.
-float to_value(uint32_t word) {
-  return (static_cast<float>(word >> 8) * 0x1p-23F - 1.0F) * kRange;
-}
+float to_value(uint32_t word) { return (static_cast<float>(word >> 8) * 0x1p-23F - 1.0F) * kRange; }
 
 Philox::Key key_of(uint64_t seed) {
   return {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)};

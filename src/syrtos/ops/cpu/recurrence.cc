@@ -1,5 +1,5 @@
-// Recurrent layers: our own walk along the sequence, and the weights' gradient, which is one product
-// over all steps, by oneDNN.
+// Recurrent layers: our own walk along the sequence, and the weights' gradient, which is one
+// product over all steps, by oneDNN.
 
 #include "syrtos/ops/recurrence.h"
 
@@ -77,13 +77,14 @@ class RecurrenceBackwardKernel : public Kernel {
   }
 
   void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override {
-    const auto at = [&](int index) { return index < 0 ? nullptr : inputs[static_cast<size_t>(index)]; };
+    const auto at = [&](int index) {
+      return index < 0 ? nullptr : inputs[static_cast<size_t>(index)];
+    };
     auto* base = static_cast<std::byte*>(scratch);
     void* recurrent = has_own_gradient() ? base + recurrent_at_ : nullptr;
     lengths_ = static_cast<const int32_t*>(at(lengths_at_));
-    walk_ = {inputs[0],     inputs[1], static_cast<const float*>(at(kept_at_)),
-             at(diff_at_),  lengths_,  outputs[0],
-             recurrent};
+    walk_ = {inputs[0],  inputs[1], static_cast<const float*>(at(kept_at_)), at(diff_at_), lengths_,
+             outputs[0], recurrent};
     walk_scratch_ = scratch;
     summed_ = recurrent == nullptr ? outputs[0] : recurrent;
     diff_weights_ = static_cast<float*>(outputs[1]);
@@ -166,8 +167,8 @@ KernelPlan make_recurrence_backward(const std::shared_ptr<Engine>& engine,
   const auto& op = dynamic_cast<const RecurrenceBackward&>(request.op);
   const native::Recurrence problem = problem_of(op.kind, op.reverse, request.inputs[1]);
   try {
-    auto kernel = std::make_unique<RecurrenceBackwardKernel>(engine, op, problem,
-                                                             request.inputs.size());
+    auto kernel =
+        std::make_unique<RecurrenceBackwardKernel>(engine, op, problem, request.inputs.size());
     KernelPlan plan;
     plan.input_layouts.assign(request.inputs.size(), Layout::plain());
     plan.output_layouts.assign(request.outputs.size(), Layout::plain());

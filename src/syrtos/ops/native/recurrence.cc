@@ -149,8 +149,7 @@ void recurrence_backward(const Recurrence& p, const RecurrenceBackward& x, void*
           x.kept == nullptr || k == 0 ? nullptr : x.kept + before * p.kept() * p.units;
       cell.diff_hidden = element(p.dtype, x.diff_hidden, row * p.units);
       cell.diff = element(p.dtype, x.diff_projected, row * columns);
-      cell.stored =
-          x.recurrent == nullptr ? nullptr : element(p.dtype, x.recurrent, row * columns);
+      cell.stored = x.recurrent == nullptr ? nullptr : element(p.dtype, x.recurrent, row * columns);
       cell_of(cell);
       if (k == 0) break;
       kernels().product(cell.recurrent, columns, rows, panels, columns, pitch, sums, pitch);

@@ -17,8 +17,8 @@ constexpr int kRowsAtOnce = kLanes == 16 ? 12 : kLanes == 8 ? 3 : 1;
 }
 
 template <int kRows>
-void block(const float* rows, int64_t row_pitch, const float* panel, int64_t depth,
-           float* result, int64_t pitch) {
+void block(const float* rows, int64_t row_pitch, const float* panel, int64_t depth, float* result,
+           int64_t pitch) {
   Vec sums[kRows][kPanelVectors] = {};
   for (int64_t k = 0; k < depth; ++k) {
     Vec m[kPanelVectors];
@@ -53,8 +53,7 @@ void product(const float* rows, int64_t row_pitch, int64_t count, const float* p
     for (int64_t b = 0; b < blocks; ++b) {  // blocks of nearly the same size
       const int64_t begin = count * b / blocks;
       block_of<kRowsAtOnce>(count * (b + 1) / blocks - begin, rows + begin * row_pitch, row_pitch,
-                            panels + column * depth, depth, result + begin * pitch + column,
-                            pitch);
+                            panels + column * depth, depth, result + begin * pitch + column, pitch);
     }
   }
 }
@@ -115,12 +114,11 @@ void forward_rows(const CellForward& cell, Unit&& unit) {
 
 template <typename T, bool kRelu>
 void rnn_forward(const CellForward& cell) {
-  forward_rows<T, 1, 0>(
-      cell, [](const auto& /*tile*/, int /*v*/, const auto& own, const auto& u,
-               const auto& /*keep*/, float* /*h*/, float* /*c*/) {
-        const Vec sum = own(0) + u(0);
-        return kRelu ? relu(sum) : vec_tanh(sum);
-      });
+  forward_rows<T, 1, 0>(cell, [](const auto& /*tile*/, int /*v*/, const auto& own, const auto& u,
+                                 const auto& /*keep*/, float* /*h*/, float* /*c*/) {
+    const Vec sum = own(0) + u(0);
+    return kRelu ? relu(sum) : vec_tanh(sum);
+  });
 }
 
 template <typename T>
@@ -206,12 +204,12 @@ void backward_rows(const CellBackward& cell, Unit&& unit) {
 
 template <typename T, bool kRelu>
 void rnn_backward(const CellBackward& cell) {
-  backward_rows<T, 1, 0>(cell, [](const auto& tile, int at, const RowBackward<T>& x, Vec dh,
-                                  const auto& give) {
-    const Vec h = tile.get(x.hidden, at);
-    const Vec diff = kRelu ? relu_mask(h, dh) : dh * (1.0f - h * h);
-    give(0, diff, diff);
-  });
+  backward_rows<T, 1, 0>(
+      cell, [](const auto& tile, int at, const RowBackward<T>& x, Vec dh, const auto& give) {
+        const Vec h = tile.get(x.hidden, at);
+        const Vec diff = kRelu ? relu_mask(h, dh) : dh * (1.0f - h * h);
+        give(0, diff, diff);
+      });
 }
 
 template <typename T>
@@ -225,8 +223,7 @@ void lstm_backward(const CellBackward& cell) {
     const Vec g = kept(2);
     const Vec o = kept(3);
     const Vec t = vec_tanh(kept(4));
-    const Vec before =
-        x.kept_before == nullptr ? Vec{} : tile.get(x.kept_before + 4 * units, at);
+    const Vec before = x.kept_before == nullptr ? Vec{} : tile.get(x.kept_before + 4 * units, at);
     const Vec dc = tile.get(x.dc, at) + dh * o * (1.0f - t * t);
     const Vec di = dc * g * i * (1.0f - i);
     const Vec df = dc * before * f * (1.0f - f);
@@ -243,21 +240,21 @@ void lstm_backward(const CellBackward& cell) {
 template <typename T>
 void gru_backward(const CellBackward& cell) {
   const int64_t units = cell.units;
-  backward_rows<T, 3, 4>(cell, [=](const auto& tile, int at, const RowBackward<T>& x, Vec dh,
-                                   const auto& give) {
-    const auto kept = [&](int what) { return tile.get(x.kept + what * units, at); };
-    const Vec r = kept(0);
-    const Vec z = kept(1);
-    const Vec n = kept(2);
-    const Vec before = x.hidden_before == nullptr ? Vec{} : tile.get(x.hidden_before, at);
-    const Vec dn = dh * (1.0f - z) * (1.0f - n * n);
-    const Vec dz = dh * (before - n) * z * (1.0f - z);
-    const Vec dr = dn * kept(3) * r * (1.0f - r);
-    give(0, dr, dr);
-    give(1, dz, dz);
-    give(2, dn, dn * r);
-    tile.put(x.dh, at, dh * z);
-  });
+  backward_rows<T, 3, 4>(
+      cell, [=](const auto& tile, int at, const RowBackward<T>& x, Vec dh, const auto& give) {
+        const auto kept = [&](int what) { return tile.get(x.kept + what * units, at); };
+        const Vec r = kept(0);
+        const Vec z = kept(1);
+        const Vec n = kept(2);
+        const Vec before = x.hidden_before == nullptr ? Vec{} : tile.get(x.hidden_before, at);
+        const Vec dn = dh * (1.0f - z) * (1.0f - n * n);
+        const Vec dz = dh * (before - n) * z * (1.0f - z);
+        const Vec dr = dn * kept(3) * r * (1.0f - r);
+        give(0, dr, dr);
+        give(1, dz, dz);
+        give(2, dn, dn * r);
+        tile.put(x.dh, at, dh * z);
+      });
 }
 
 }  // namespace

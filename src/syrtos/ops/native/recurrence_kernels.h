@@ -15,14 +15,14 @@ inline constexpr int kCells = 4;
 struct CellForward {
   int64_t rows = 0;
   int64_t units = 0;
-  const void* projected = nullptr;   ///< [rows][gates * units]
-  const float* products = nullptr;   ///< weights h, [rows][pitch]
+  const void* projected = nullptr;  ///< [rows][gates * units]
+  const float* products = nullptr;  ///< weights h, [rows][pitch]
   int64_t pitch = 0;
   const float* bias = nullptr;
   const int32_t* lengths = nullptr;  ///< of the rows; null: all are long enough
   int64_t step = 0;
-  float* h = nullptr;                ///< [rows][units]: of the step before, then of this one
-  float* c = nullptr;                ///< the same of lstm's cells
+  float* h = nullptr;  ///< [rows][units]: of the step before, then of this one
+  float* c = nullptr;  ///< the same of lstm's cells
   void* hidden = nullptr;
   float* kept = nullptr;
 };
@@ -37,7 +37,7 @@ struct CellBackward {
   const void* diff_hidden = nullptr;
   const int32_t* lengths = nullptr;
   int64_t step = 0;
-  float* dh = nullptr;         ///< from the step after; then the share that passes by the weights
+  float* dh = nullptr;  ///< from the step after; then the share that passes by the weights
   float* dc = nullptr;
   float* recurrent = nullptr;  ///< gradient of weights h + bias, [rows][gates * units]
   void* diff = nullptr;        ///< of projected

@@ -41,8 +41,7 @@ void walk_rnn(const Sequence& s, bool relu, std::span<const RefTensor> inputs,
   }
 }
 
-void walk_lstm(const Sequence& s, std::span<const RefTensor> inputs,
-               std::span<RefTensor> outputs) {
+void walk_lstm(const Sequence& s, std::span<const RefTensor> inputs, std::span<RefTensor> outputs) {
   std::vector<double> h(static_cast<size_t>(s.units), 0.0);
   std::vector<double> c = h;
   for (int64_t k = 0; k < s.length; ++k) {
@@ -54,8 +53,7 @@ void walk_lstm(const Sequence& s, std::span<const RefTensor> inputs,
         const int64_t row = gate * s.units + j;
         return inputs[0][from + row] + recurrent(inputs[1], inputs[2], row, h);
       };
-      const double gates[] = {sigmoid(sum(0)), sigmoid(sum(1)), std::tanh(sum(2)),
-                              sigmoid(sum(3))};
+      const double gates[] = {sigmoid(sum(0)), sigmoid(sum(1)), std::tanh(sum(2)), sigmoid(sum(3))};
       double& cell = c[static_cast<size_t>(j)];
       cell = gates[1] * cell + gates[0] * gates[2];
       outputs[0][to + j] = gates[3] * std::tanh(cell);
@@ -100,9 +98,7 @@ struct StepBack {
   std::span<double> recurrent;  ///< of weights h + bias
   std::vector<double>& dh_before;
 
-  double h_before(int64_t j) const {
-    return before < 0 ? 0.0 : hidden[s.at(before, s.units) + j];
-  }
+  double h_before(int64_t j) const { return before < 0 ? 0.0 : hidden[s.at(before, s.units) + j]; }
   double number(int64_t what, int64_t width, int64_t j) const {
     return (*kept)[s.at(step, width * s.units) + what * s.units + j];
   }
@@ -199,8 +195,16 @@ void RecurrenceBackward::reference(std::span<const RefTensor> inputs, std::span<
       std::fill(dh_before.begin(), dh_before.end(), 0.0);
       std::vector<double> diff(static_cast<size_t>(rows));
       std::vector<double> through = diff;
-      const StepBack b{s,  step, k == 0 ? -1 : s.step(k - 1), hidden,  kept_at() < 0 ? nullptr : &inputs[2],
-                       dh, dc,   diff,                        through, dh_before};
+      const StepBack b{s,
+                       step,
+                       k == 0 ? -1 : s.step(k - 1),
+                       hidden,
+                       kept_at() < 0 ? nullptr : &inputs[2],
+                       dh,
+                       dc,
+                       diff,
+                       through,
+                       dh_before};
       for (int64_t j = 0; j < units; ++j) {
         if (kind == RecurrenceKind::lstm) {
           back_lstm(b, j);

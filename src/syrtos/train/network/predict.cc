@@ -56,10 +56,10 @@ const data::Dataset& Predictor::test_data() {
   const nn::ModelOptions& options = description_.options;
   const Shape image = {options.channels, options.height, options.width};
   if (description_.data == "random") {
-    test_ = job::random_splits(network_->network(), description_.random_samples, image,
-                               options.classes, options.task,
-                               static_cast<uint64_t>(description_.seed))
-                .test;
+    test_ =
+        job::random_splits(network_->network(), description_.random_samples, image, options.classes,
+                           options.task, static_cast<uint64_t>(description_.seed))
+            .test;
     return *test_;
   }
   test_ =
