@@ -1,5 +1,6 @@
 #include "syrtos/onnx/document.h"
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 
@@ -26,9 +27,23 @@ constexpr uint64_t kMostBytes = (uint64_t{1} << 31) - 1;
 // Floats up to so many elements are known beforehand: scales, limits, epsilons, not weights.
 constexpr int64_t kFewElements = 1;
 
+/// Initial states of recurrent layers: numbers, which must be zeros, and no weights.
+std::set<std::string_view> states_of(const ::onnx::GraphProto& graph) {
+  std::set<std::string_view> names;
+  for (const ::onnx::NodeProto& node : graph.node()) {
+    const std::string& type = node.op_type();
+    if (type != "RNN" && type != "LSTM" && type != "GRU") continue;
+    for (int input = 5; input < std::min(7, node.input_size()); ++input) {
+      names.insert(node.input(input));
+    }
+  }
+  return names;
+}
+
 class Parser {
  public:
-  Parser(const ModelProto& model, const std::string& name) : model_(model) {
+  Parser(const ModelProto& model, const std::string& name)
+      : model_(model), states_(states_of(model.graph())) {
     document_.name = name;
   }
 
@@ -95,7 +110,7 @@ class Parser {
     Initializer result{shape_of(tensor, what), is_float_type(tensor.data_type(), what)};
     int64_t elements = 1;
     for (const int64_t extent : result.shape) elements *= extent;
-    if (!result.is_float || elements <= kFewElements) {
+    if (!result.is_float || elements <= kFewElements || states_.contains(tensor.name())) {
       // Weights that were left out are sent without values, also where they are few.
       if (!is_external(tensor)) {
         result.values = array_of(tensor, what);
@@ -198,6 +213,7 @@ class Parser {
   }
 
   const ModelProto& model_;
+  const std::set<std::string_view> states_;
   Document document_;
   std::set<std::string, std::less<>> defined_;
 };
@@ -261,11 +277,13 @@ std::string read_bytes(const std::filesystem::path& file) {
 
 std::string without_weights(std::string_view bytes, const std::string& name) {
   ModelProto model = parse_message(bytes, name);
+  const std::set<std::string_view> states = states_of(model.graph());
   for (TensorProto& tensor : *model.mutable_graph()->mutable_initializer()) {
     int64_t elements = 1;
     for (const int64_t extent : tensor.dims()) elements *= extent;
     const std::string what = fmt::format("{}: weight '{}'", name, tensor.name());
     if (!is_float_type(tensor.data_type(), what) || elements <= kFewElements) continue;
+    if (states.contains(tensor.name())) continue;
     // A place without a location: the values are elsewhere.
     TensorProto alone;
     alone.set_name(tensor.name());
