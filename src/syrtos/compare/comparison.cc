@@ -11,6 +11,7 @@
 #include "syrtos/job/image_size.h"
 #include "syrtos/job/networks.h"
 #include "syrtos/nn/zoo/zoo.h"
+#include "syrtos/ops/recurrence.h"
 
 namespace syrtos::compare {
 
@@ -47,12 +48,21 @@ nn::ModelOptions options_for(const nn::Network& network, const ComparisonRequest
   return options;
 }
 
+/// Layers of sequences cannot be described to others yet.
+bool has_sequences(const nn::Model& model) {
+  const auto& nodes = model.graph.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [](const graph::Node& node) {
+    return dynamic_cast<const ops::Recurrence*>(node.op.get()) != nullptr;
+  });
+}
+
 std::vector<Subject> subjects(const ComparisonRequest& request) {
   std::vector<Subject> result;
   for (const std::string& name : request.networks) {
     if (name == "all") {
       for (const nn::Network& network : nn::zoo::networks()) {
-        result.push_back({network, options_for(network, request)});
+        const nn::ModelOptions options = options_for(network, request);
+        if (!has_sequences(network.build(options))) result.push_back({network, options});
       }
     } else {
       const nn::Network network = job::find_network(name);

@@ -181,6 +181,8 @@ class Notes {
   void look_at_classes() {
     if (job_.random_data || !job_.task.has_classes()) return;
     if (job_.data.train->info().asks_samples) return;
+    // What is learnt of text is every character, not those after windows alone.
+    if (job_.data.train->info().numbers) return;
     const std::vector<std::string>& names = job_.data.train->info().classes;
     const std::vector<int64_t> train = per_class(*job_.data.train, names.size());
     const std::vector<int64_t> test = per_class(*job_.data.test, names.size());

@@ -89,12 +89,18 @@ void check_size(const Job& job, int64_t samples) {
       format_bytes(static_cast<double>(memory)));
 }
 
+/// Whether samples are whole numbers, such as those of characters, which stay what they are.
+bool has_numbers(const Job& job) {
+  return job.data.train->info().numbers ||
+         job.network.info().numbers != nn::NetworkInfo::Numbers::none;
+}
+
 /// What is known only when the data is there.
 void describe_data(const JobRequest& request, Job& job) {
   resolve_task(request, job);
   const data::DatasetInfo& info = job.data.train->info();
   // Numbers of characters and the like stay what they are.
-  if (info.numbers || job.network.info().numbers != nn::NetworkInfo::Numbers::none) {
+  if (has_numbers(job)) {
     if (info.dtype == DType::u8) {
       fail_request(
           "{} takes whole numbers, such as those of characters, found pictures in {}: "
@@ -150,6 +156,12 @@ void open_data(const JobRequest& request, const ImageSize& size,
 }
 
 void check_augmentation(const Job& job) {
+  if (has_numbers(job) && !job.augment.empty()) {
+    fail_request(
+        "--augment: is for pictures and signals, {} has numbers of characters or the like: leave "
+        "it out",
+        job.data_name);
+  }
   if (job.image[1] == 1 && job.augment.crop > 0) {
     fail_request("--augment: crop is for pictures, {} has signals: use shift", job.data_name);
   }
