@@ -43,6 +43,64 @@ void pack(DType dtype, const void* weights, int64_t rows, int64_t columns, bool 
   });
 }
 
+/// Whether products are those of bf16 numbers, of which two lie together.
+bool has_halves(const Recurrence& p) {
+  return p.dtype == DType::bf16 && p.units % 2 == 0 && kernels().product_of_halves != nullptr;
+}
+
+/// As pack(), of bf16 weights in pairs along the depth.
+void pack_halves(const uint16_t* weights, int64_t rows, int64_t columns, bool transposed,
+                 uint16_t* panels) {
+  const int64_t depth = transposed ? columns : rows;
+  const int64_t width = transposed ? rows : columns;
+  parallel_for(padded(width) / kPanelColumns, 1, 2, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel) {
+      uint16_t* to = panels + panel * kPanelColumns * depth;
+      for (int64_t c = 0; c < kPanelColumns; ++c) {
+        const int64_t column = panel * kPanelColumns + c;
+        for (int64_t k = 0; k < depth; ++k) {
+          const int64_t at = transposed ? column * columns + k : k * columns + column;
+          to[k / 2 * 2 * kPanelColumns + 2 * c + k % 2] = column < width ? weights[at] : 0;
+        }
+      }
+    }
+  });
+}
+
+/// The weights of all steps, packed for their products: of rows in f32, or of the same in bf16.
+class Packed {
+ public:
+  Packed(const Recurrence& p, const void* weights, bool transposed, float* panels)
+      : panels_(panels), halves_(has_halves(p)) {
+    const int64_t rows = p.gates() * p.units;
+    depth_ = transposed ? p.units : rows;
+    columns_ = padded(transposed ? rows : p.units);
+    if (halves_) {
+      pack_halves(static_cast<const uint16_t*>(weights), rows, p.units, transposed,
+                  reinterpret_cast<uint16_t*>(panels));
+    } else {
+      pack(p.dtype, weights, rows, p.units, transposed, panels);
+    }
+  }
+
+  /// Of `count` rows, neighbours in memory, into rows of columns() each.
+  void times(const float* rows, const void* rows_in_bf16, int64_t count, float* result) const {
+    if (halves_) {
+      kernels().product_of_halves(static_cast<const uint16_t*>(rows_in_bf16), depth_, count,
+                                  reinterpret_cast<const uint16_t*>(panels_), depth_, columns_,
+                                  result, columns_);
+    } else {
+      kernels().product(rows, depth_, count, panels_, depth_, columns_, result, columns_);
+    }
+  }
+
+ private:
+  const float* panels_;
+  bool halves_;
+  int64_t depth_ = 0;
+  int64_t columns_ = 0;
+};
+
 /// An element of a tensor of either type.
 const void* element(DType dtype, const void* data, int64_t i) {
   return static_cast<const char*>(data) + i * static_cast<int64_t>(size_of(dtype));
@@ -83,7 +141,7 @@ void recurrence_forward(const Recurrence& p, const RecurrenceForward& x, void* s
   float* h = panels + forward_panels(p);
   float* c = h + aligned(p.batch * p.units);
   float* products = c + aligned(p.batch * p.units);
-  pack(p.dtype, x.weights, columns, p.units, true, panels);
+  const Packed packed(p, x.weights, true, panels);
   const auto cell_of = kernels().forward[index_of(p.dtype)][static_cast<int>(p.kind)];
   parallel_for(p.batch, 1, 2, [&](int64_t begin, int64_t end) {
     const int64_t rows = end - begin;
@@ -100,9 +158,8 @@ void recurrence_forward(const Recurrence& p, const RecurrenceForward& x, void* s
       cell.step = step_at(p, k);
       const int64_t row = cell.step * p.batch + begin;
       // Before the first step the state is 0, and so are its products.
-      if (k > 0) {
-        kernels().product(cell.h, p.units, rows, panels, p.units, pitch, sums, pitch);
-      }
+      // `hidden` is still that of the step before.
+      if (k > 0) packed.times(cell.h, cell.hidden, rows, sums);
       cell.projected = element(p.dtype, x.projected, row * columns);
       cell.hidden = element(p.dtype, x.hidden, row * p.units);
       cell.kept = x.kept == nullptr ? nullptr : x.kept + row * p.kept() * p.units;
@@ -126,7 +183,7 @@ void recurrence_backward(const Recurrence& p, const RecurrenceBackward& x, void*
   float* dh = products + aligned(p.batch * pitch);
   float* dc = dh + aligned(p.batch * p.units);
   float* recurrent = dc + aligned(p.batch * p.units);
-  pack(p.dtype, x.weights, columns, p.units, false, panels);
+  const Packed packed(p, x.weights, false, panels);
   const auto cell_of = kernels().backward[index_of(p.dtype)][static_cast<int>(p.kind)];
   parallel_for(p.batch, 1, 2, [&](int64_t begin, int64_t end) {
     const int64_t rows = end - begin;
@@ -152,7 +209,7 @@ void recurrence_backward(const Recurrence& p, const RecurrenceBackward& x, void*
       cell.stored = x.recurrent == nullptr ? nullptr : element(p.dtype, x.recurrent, row * columns);
       cell_of(cell);
       if (k == 0) break;
-      kernels().product(cell.recurrent, columns, rows, panels, columns, pitch, sums, pitch);
+      packed.times(cell.recurrent, cell.stored == nullptr ? cell.diff : cell.stored, rows, sums);
       const bool passes_by = p.kind == CellKind::gru;
       for (int64_t r = 0; r < rows; ++r) {
         float* to = cell.dh + r * p.units;

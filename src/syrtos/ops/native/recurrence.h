@@ -7,9 +7,9 @@
 
 // Recurrent layers along sequences: what depends on the state. Each thread walks all steps with its
 // own samples, so that threads never wait for each other; the weights lie packed for its products.
-// Elements are f32 or bf16, states and sums f32. Calls block until done, use the threads of
-// syrtos/base/parallel.h and allocate nothing; results do not depend on the number of threads.
-// Scratch is aligned to 64 bytes.
+// Elements are f32 or bf16, states and sums f32; where the CPU multiplies bf16, products are those
+// of bf16 elements. Calls block until done, use the threads of syrtos/base/parallel.h and allocate
+// nothing; results do not depend on the number of threads. Scratch is aligned to 64 bytes.
 
 namespace syrtos::ops::native {
 

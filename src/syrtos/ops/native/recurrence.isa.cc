@@ -35,10 +35,41 @@ void block(const float* rows, int64_t row_pitch, const float* panel, int64_t dep
   }
 }
 
-/// block() for a count of rows that is known only now.
+#if defined(__AVX512BF16__)
+/// Two numbers of a row, everywhere.
+[[gnu::always_inline]] inline __m512bh pair_everywhere(const uint16_t* pair) {
+  int32_t both;
+  __builtin_memcpy(&both, pair, sizeof both);
+  return reinterpret_cast<__m512bh>(_mm512_set1_epi32(both));
+}
+
 template <int kRows>
-void block_of(int64_t count, const float* rows, int64_t row_pitch, const float* panel,
-              int64_t depth, float* result, int64_t pitch) {
+void block(const uint16_t* rows, int64_t row_pitch, const uint16_t* panel, int64_t depth,
+           float* result, int64_t pitch) {
+  __m512 sums[kRows][kPanelVectors] = {};
+  for (int64_t k = 0; k < depth; k += 2) {
+    __m512bh m[kPanelVectors];
+    for (int v = 0; v < kPanelVectors; ++v) {
+      m[v] = reinterpret_cast<__m512bh>(
+          _mm512_loadu_si512(panel + k * kPanelColumns + 2 * v * kLanes));
+    }
+    for (int r = 0; r < kRows; ++r) {
+      const __m512bh x = pair_everywhere(rows + r * row_pitch + k);
+      for (int v = 0; v < kPanelVectors; ++v) sums[r][v] = _mm512_dpbf16_ps(sums[r][v], m[v], x);
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kPanelVectors; ++v) {
+      _mm512_storeu_ps(result + r * pitch + v * kLanes, sums[r][v]);
+    }
+  }
+}
+#endif
+
+/// block() for a count of rows that is known only now.
+template <int kRows, typename T>
+void block_of(int64_t count, const T* rows, int64_t row_pitch, const T* panel, int64_t depth,
+              float* result, int64_t pitch) {
   if (count == kRows) {
     block<kRows>(rows, row_pitch, panel, depth, result, pitch);
   } else if constexpr (kRows > 1) {
@@ -46,8 +77,9 @@ void block_of(int64_t count, const float* rows, int64_t row_pitch, const float* 
   }
 }
 
-void product(const float* rows, int64_t row_pitch, int64_t count, const float* panels,
-             int64_t depth, int64_t columns, float* result, int64_t pitch) {
+template <typename T>
+void product(const T* rows, int64_t row_pitch, int64_t count, const T* panels, int64_t depth,
+             int64_t columns, float* result, int64_t pitch) {
   const int64_t blocks = (count + kRowsAtOnce - 1) / kRowsAtOnce;
   for (int64_t column = 0; column < columns; column += kPanelColumns) {
     for (int64_t b = 0; b < blocks; ++b) {  // blocks of nearly the same size
@@ -57,6 +89,12 @@ void product(const float* rows, int64_t row_pitch, int64_t count, const float* p
     }
   }
 }
+
+#if defined(__AVX512BF16__)
+constexpr auto kProductOfHalves = product<uint16_t>;
+#else
+constexpr decltype(RecurrenceKernels::product_of_halves) kProductOfHalves = nullptr;
+#endif
 
 template <typename T>
 inline T* row_of(void* base, int64_t row, int64_t width) {
@@ -261,7 +299,8 @@ void gru_backward(const CellBackward& cell) {
 
 extern const RecurrenceKernels recurrence_kernels;
 const RecurrenceKernels recurrence_kernels = {
-    product,
+    product<float>,
+    kProductOfHalves,
     {{rnn_forward<float, false>, rnn_forward<float, true>, lstm_forward<float>, gru_forward<float>},
      {rnn_forward<Bf16, false>, rnn_forward<Bf16, true>, lstm_forward<Bf16>, gru_forward<Bf16>}},
     {{rnn_backward<float, false>, rnn_backward<float, true>, lstm_backward<float>,

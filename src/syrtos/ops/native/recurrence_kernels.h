@@ -49,6 +49,11 @@ struct RecurrenceKernels {
   /// [columns / 32][depth][32]. Columns are a multiple of 32.
   void (*product)(const float* rows, int64_t row_pitch, int64_t count, const float* panels,
                   int64_t depth, int64_t columns, float* result, int64_t pitch);
+  /// The same of bf16 rows and panels [columns / 32][depth / 2][32][2], whose depth is even; null
+  /// where the CPU has no such products.
+  void (*product_of_halves)(const uint16_t* rows, int64_t row_pitch, int64_t count,
+                            const uint16_t* panels, int64_t depth, int64_t columns, float* result,
+                            int64_t pitch);
   void (*forward[kElementTypes][kCells])(const CellForward& cell);
   void (*backward[kElementTypes][kCells])(const CellBackward& cell);
 };
