@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "syrtos/graph/columns.h"
+#include "syrtos/graph/passes.h"
 #include "syrtos/planner/setting.h"
 #include "tests/train/team.h"
 
@@ -41,21 +42,25 @@ struct Way {
   const char* exchange;
   const char* sync;
   const char* split = "none";
+  int workers = 3;
+  const char* pipeline = "1f1b";
+  int64_t accumulate = 1;
 };
 
 class RealRun : public train::SmallJobs, public testing::WithParamInterface<Way> {
  protected:
-  static constexpr int kWorkers = 3;
   static constexpr double kBucketMb = 0.05;  // more than one bucket, the same ones everywhere
 
   JobRequest job_of(int64_t steps) const {
     JobRequest job = small_job("run" + std::to_string(steps));
-    job.workers = kWorkers;
+    job.workers = GetParam().workers;
     job.exchange = GetParam().exchange;
     job.sync = GetParam().sync;
     job.split = GetParam().split;
+    job.pipeline = GetParam().pipeline;
+    job.accumulate = GetParam().accumulate;
     job.bucket_mb = kBucketMb;
-    job.samples = 16 * kWorkers * 20;
+    job.samples = 16 * GetParam().workers * 20;
     job.epochs = 1;
     job.steps = steps;
     job.sample_seconds = 0;
@@ -95,6 +100,7 @@ class RealRun : public train::SmallJobs, public testing::WithParamInterface<Way>
     workload.samples = job.data.train->size();
     for (const graph::ParameterSlot& slot : network.parameters().slots()) {
       workload.compute.tensors.push_back(slot.elements);
+      workload.compute.names.push_back(slot.name);
     }
     graph::Graph graph = network.model().graph;
     for (const graph::DenseLayer& layer : graph::dense_layers(graph)) {
@@ -110,9 +116,13 @@ class RealRun : public train::SmallJobs, public testing::WithParamInterface<Way>
     pass.seconds = 0.01;
     pass.needed.assign(workload.compute.tensors.size(), 0);
     pass.ready.assign(workload.compute.tensors.size(), 0.01);
-    const Candidate candidate{kWorkers, job.strategy};
+    nn::Model model = job.network.build(job.model_options(8));
+    graph::recognise(model.graph);
+    workload.network = std::make_shared<NetworkGraph>(std::move(model.graph), model.loss, 8);
+    workload.accumulate = GetParam().accumulate;
+    const Candidate candidate{GetParam().workers, job.strategy};
     ClusterProfile cluster;
-    cluster.hosts.resize(static_cast<size_t>(kWorkers + candidate.servers()));
+    cluster.hosts.resize(static_cast<size_t>(candidate.workers + candidate.servers()));
     Setting setting = setting_of(workload, cluster, candidate, 1);
     setting.warm_up = 0;
     setting.steps = steps;
@@ -139,6 +149,15 @@ INSTANTIATE_TEST_SUITE_P(
                     Way{"ps-colocated", "join"}, Way{"allreduce:ring", "join", "columns"},
                     Way{"allreduce:ring", "split", "columns"}, Way{"ps", "async"},
                     Way{"ps-sharded:2", "async"}, Way{"ps-colocated", "async"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Parts, RealRun,
+    testing::Values(Way{"allreduce:ring", "join", "layers:3", 3, "1f1b", 4},
+                    Way{"allreduce:ring", "join", "layers:3", 3, "fill-drain", 2},
+                    Way{"allreduce:ring", "join", "layers:2", 2, "interleaved:2", 4},
+                    Way{"allreduce:ring", "split", "layers:2", 4, "1f1b", 4},
+                    Way{"allreduce:halving-doubling", "join", "layers:2", 6, "1f1b", 2},
+                    Way{"allreduce:ring", "join", "conv2,fc2", 3, "1f1b", 4}));
 
 }  // namespace
 }  // namespace syrtos::planner

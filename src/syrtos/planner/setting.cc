@@ -71,13 +71,18 @@ size_t bucket_bytes(const Workload& workload, const ClusterProfile& cluster,
 
 }  // namespace
 
+int64_t accumulate_of(const Workload& workload, const Candidate& candidate) {
+  return std::max<int64_t>(
+      1, candidate.micro_batches > 0 ? candidate.micro_batches : workload.accumulate);
+}
+
 int64_t worker_batch(const Workload& workload, const Candidate& candidate) {
-  return candidate.options.sync.worker_samples(workload.batch, candidate.workers);
+  return candidate.options.sync.worker_samples(workload.batch, candidate.replicas());
 }
 
 int64_t samples_of_all(const Workload& workload, const Candidate& candidate) {
-  return candidate.options.sync.step_samples(workload.batch, candidate.workers) /
-         std::max<int64_t>(1, workload.accumulate);
+  return candidate.options.sync.step_samples(workload.batch, candidate.replicas()) /
+         accumulate_of(workload, candidate);
 }
 
 std::vector<size_t> worker_samples(const Workload& workload, const Candidate& candidate) {
@@ -112,14 +117,15 @@ double exchanged_elements(const Workload& workload, const Candidate& candidate) 
 }
 
 strategy::ComputeTimes::Pass pass_of(const Workload& workload, const Candidate& candidate) {
-  return workload.compute.pass_of(worker_batch(workload, candidate), workload.accumulate);
+  return workload.compute.pass_of(worker_batch(workload, candidate),
+                                  accumulate_of(workload, candidate));
 }
 
 int64_t step_samples(const Workload& workload, const Candidate& candidate) {
   const strategy::Sync& sync = candidate.options.sync;
   // Bounds are drawn from one worker on, who cannot be left out.
   return sync.step_samples(workload.batch,
-                           std::max<int64_t>(1, candidate.workers - sync.left_out()));
+                           std::max<int64_t>(1, candidate.replicas() - sync.left_out()));
 }
 
 int64_t steps_per_epoch(const Workload& workload, const Candidate& candidate) {
@@ -148,6 +154,20 @@ collective::LinkSpeed link_of(const ClusterProfile& cluster, int ranks) {
 
 double computing_seconds(const Workload& workload, const ClusterProfile& cluster,
                          const Candidate& candidate) {
+  const std::vector<int> hosts = placement(cluster, candidate.team().ranks());
+  const std::vector<double> slower = slower_by_rank(workload, cluster, hosts);
+  const auto on_host = [&](double seconds, size_t rank) {
+    const double speed = cluster.hosts[static_cast<size_t>(hosts[rank])].speed;
+    return seconds * slower[rank] / (workload.replayed ? 1 : speed);
+  };
+  if (candidate.options.split.cuts()) {
+    const std::vector<double> busy = busy_seconds(workload, candidate);
+    double slowest = 0;
+    for (size_t rank = 0; rank < static_cast<size_t>(candidate.workers); ++rank) {
+      slowest = std::max(slowest, on_host(busy[rank % busy.size()], rank));
+    }
+    return slowest;
+  }
   const auto pass = pass_of(workload, candidate);
   const bool updates = !candidate.options.updates_at_servers();
   const auto elements = static_cast<double>(workload.compute.elements());
@@ -156,12 +176,9 @@ double computing_seconds(const Workload& workload, const ClusterProfile& cluster
   const double own = exchanged + (elements - exchanged) / candidate.workers;
   const double seconds =
       pass.load_s + pass.seconds + (updates ? workload.compute.update_s * own / elements : 0);
-  const std::vector<int> hosts = placement(cluster, candidate.team().ranks());
-  const std::vector<double> slower = slower_by_rank(workload, cluster, hosts);
   std::vector<double> workers;
   for (size_t rank = 0; rank < static_cast<size_t>(candidate.workers); ++rank) {
-    const double speed = cluster.hosts[static_cast<size_t>(hosts[rank])].speed;
-    workers.push_back(seconds * slower[rank] / (workload.replayed ? 1 : speed));
+    workers.push_back(on_host(seconds, rank));
   }
   std::sort(workers.begin(), workers.end());
   const auto left_out = static_cast<size_t>(candidate.options.sync.left_out());
@@ -217,6 +234,7 @@ Setting setting_of(const Workload& workload, const ClusterProfile& cluster,
   s.layout.buckets = strategy::plan_buckets(
       s.layout.tensors, bucket_bytes(workload, cluster, candidate), s.layout.divided);
   s.pass = pass_of(workload, candidate);
+  if (s.options.split.cuts()) s.parts = part_works(workload, candidate, s.options.link);
   s.seed = seed;
   const int ranks = s.team.ranks();
   const std::vector<int> host_of_rank = placement(cluster, ranks);
@@ -248,6 +266,41 @@ Setting setting_of(const Workload& workload, const ClusterProfile& cluster,
   return s;
 }
 
+namespace {
+
+/// Of one all-reduce of a bucket by so many workers.
+double messages_of(const Setting& setting, const strategy::Bucket& bucket, int workers) {
+  if (workers == 1) return 0;
+  const double rounds = 2 * std::ceil(std::log2(std::max(2.0, static_cast<double>(workers))));
+  collective::Algorithm algorithm = setting.options.exchange.algorithm;
+  if (algorithm == collective::Algorithm::automatic) {
+    algorithm = collective::choose(workers, workers, bucket.count * sizeof(float),
+                                   setting.options.link);
+  }
+  const bool ring = algorithm == collective::Algorithm::ring;
+  const bool doubling = algorithm == collective::Algorithm::doubling;
+  const double bytes =
+      static_cast<double>(bucket.count) * setting.options.wire.bytes_per_element();
+  const int slices = collective::slices_for(static_cast<size_t>(bytes), workers);
+  return workers * slices * (ring ? 2.0 * (workers - 1) : doubling ? rounds / 2 : rounds);
+}
+
+/// What crosses between parts, and between the workers that have the same.
+double messages_of_parts(const Setting& setting) {
+  double messages = 0;
+  for (const PartWork& part : setting.parts) {
+    for (const strategy::Stage& stage : part.stages) {
+      messages += setting.team.replicas() * static_cast<double>(stage.leaves.size());
+    }
+    for (const strategy::Bucket& bucket : part.layout.buckets) {
+      messages += messages_of(setting, bucket, setting.team.replicas());
+    }
+  }
+  return messages;
+}
+
+}  // namespace
+
 double effort_of(const Workload& workload, const ClusterProfile& cluster,
                  const Candidate& candidate) {
   const Setting setting = setting_of(workload, cluster, candidate, 1);
@@ -255,7 +308,9 @@ double effort_of(const Workload& workload, const ClusterProfile& cluster,
   const double rounds = 2 * std::ceil(std::log2(std::max(2.0, workers)));
   double messages = workers * rounds / 2;  // the sums
   double beside = 1;                       // flows that share links
-  if (setting.options.exchange.uses_servers()) {
+  if (!setting.parts.empty()) {
+    messages += messages_of_parts(setting);
+  } else if (setting.options.exchange.uses_servers()) {
     const int servers = setting.team.serving();
     const auto pieces = static_cast<double>(place_on_servers(setting.layout, servers).size());
     messages += 5 * pieces * workers;
@@ -263,18 +318,7 @@ double effort_of(const Workload& workload, const ClusterProfile& cluster,
   } else {
     messages += 4 * workers * (workers - 1) * static_cast<double>(setting.layout.divided.size());
     for (const strategy::Bucket& bucket : setting.layout.buckets) {
-      if (bucket.divided) continue;
-      collective::Algorithm algorithm = setting.options.exchange.algorithm;
-      if (algorithm == collective::Algorithm::automatic) {
-        algorithm = collective::choose(setting.team.workers, setting.team.workers,
-                                       bucket.count * sizeof(float), setting.options.link);
-      }
-      const bool ring = algorithm == collective::Algorithm::ring;
-      const double bytes =
-          static_cast<double>(bucket.count) * setting.options.wire.bytes_per_element();
-      const int slices = collective::slices_for(static_cast<size_t>(bytes), setting.team.workers);
-      const bool doubling = algorithm == collective::Algorithm::doubling;
-      messages += workers * slices * (ring ? 2 * (workers - 1) : doubling ? rounds / 2 : rounds);
+      if (!bucket.divided) messages += messages_of(setting, bucket, setting.team.workers);
     }
     if (const int64_t every = setting.options.sync.average_every(); every > 0) {
       messages /= static_cast<double>(every);

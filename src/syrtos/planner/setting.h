@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "syrtos/planner/part_work.h"
 #include "syrtos/planner/simulate.h"
 #include "syrtos/strategy/layout.h"
 #include "syrtos/world/sim/options.h"
@@ -18,6 +19,7 @@ struct Setting {
   strategy::Options options = {};
   strategy::Layout layout = {};
   strategy::ComputeTimes::Pass pass = {};
+  std::vector<PartWork> parts = {};  ///< of a network in parts, in place of the layout and the pass
   std::vector<double> slower = {};  ///< by rank: fewer cores than when it was measured
   std::vector<double> jitter = {};  ///< by rank
   uint64_t seed = 1;

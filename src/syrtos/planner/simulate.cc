@@ -24,9 +24,9 @@ namespace {
 /// A network's sizes and times in place of the network.
 class SizedReplica final : public strategy::Replica {
  public:
-  SizedReplica(const strategy::ComputeTimes& times, const strategy::ComputeTimes::Pass& pass,
-               const strategy::Layout& layout, std::span<const strategy::MoveAt> moves)
-      : times_(times), layout_(layout), stages_(stages_of(pass, layout, moves)), now_(stages_) {}
+  SizedReplica(const strategy::ComputeTimes& times, const strategy::Layout& layout,
+               std::vector<strategy::Stage> stages)
+      : times_(times), layout_(layout), stages_(std::move(stages)), now_(stages_) {}
 
   /// The next pass takes so many times as long as usual.
   void begin(double slowness) {
@@ -98,7 +98,9 @@ class SimulatedSteps final : public strategy::StepHandler {
     const auto rank = static_cast<size_t>(world_.rank());
     slow_ = setting_.slower[rank] *
             slowness(setting_.seed, world_.rank(), taken_++, setting_.jitter[rank]);
-    co_await world_.compute(setting_.pass.load_s * slow_, {});
+    // Images are loaded for the first part alone.
+    const bool loads = setting_.team.part_of(world_.rank()) == 0;
+    co_await world_.compute(loads ? setting_.pass.load_s * slow_ : 0, {});
   }
 
   strategy::StepInfo begin_pass() override {
@@ -130,13 +132,23 @@ class SimulatedSteps final : public strategy::StepHandler {
   bool warm_ = false;
 };
 
+/// What a worker has, by its sizes and times.
+SizedReplica replica_of(const Setting& setting, int worker) {
+  const strategy::ComputeTimes& times = setting.workload.compute;
+  if (!setting.parts.empty()) {
+    const PartWork& part = setting.parts[static_cast<size_t>(setting.team.part_of(worker))];
+    return {times, part.layout, part.stages};
+  }
+  const std::vector<strategy::MoveAt> moves =
+      column_moves(times, setting.pass, setting.layout,
+                   worker_samples(setting.workload, setting.candidate), worker);
+  return {times, setting.layout, stages_of(setting.pass, setting.layout, moves)};
+}
+
 /// A worker from the beginning to the end.
 Task<> work(World& world, const Setting& setting, Marks& marks) {
   const collective::Group workers = collective::Group::of(world, setting.team.worker_ranks());
-  SizedReplica replica(setting.workload.compute, setting.pass, setting.layout,
-                       column_moves(setting.workload.compute, setting.pass, setting.layout,
-                                    worker_samples(setting.workload, setting.candidate),
-                                    workers.index_of(world.rank())));
+  SizedReplica replica = replica_of(setting, workers.index_of(world.rank()));
   const auto strategy = strategy::make_strategy(world, setting.team, setting.options, {}, replica);
   co_await strategy->begin();
   co_await collective::barrier(world, workers,

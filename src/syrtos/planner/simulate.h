@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "syrtos/planner/cluster_profile.h"
+#include "syrtos/planner/network_graph.h"
 #include "syrtos/strategy/compute_times.h"
 #include "syrtos/strategy/options.h"
 #include "syrtos/strategy/strategy.h"
@@ -19,19 +21,27 @@ struct Workload {
   int64_t accumulate = 1;  ///< micro-batches of each worker in a step
   /// Computing is slept, not done: it takes no cores and is as fast everywhere (train --replay).
   bool replayed = false;
+  /// Where it can be cut; nullptr: only its times are known, and it stays whole.
+  std::shared_ptr<const NetworkGraph> network = {};
 };
 
 /// One way to distribute it.
 struct Candidate {
   int workers = 1;
-  strategy::Options options;
+  strategy::Options options = {};
+  int64_t micro_batches = 0;  ///< of each worker in a step; 0: as the job says
 
+  /// Whole copies of the network, of which each takes its part of a step's samples.
+  int replicas() const { return options.replicas(workers); }
   int servers() const { return options.exchange.own_servers(); }
   bool same_result_as_alone() const { return options.same_result_as_alone(workers); }
   strategy::Team team() const { return strategy::team_of(options, workers); }
 };
 
-/// Samples that one worker takes in a step: the largest share.
+/// Micro-batches of each worker in a step.
+int64_t accumulate_of(const Workload& workload, const Candidate& candidate);
+/// Samples that one worker, or the workers that have a network together, take in a step: the
+/// largest share.
 int64_t worker_batch(const Workload& workload, const Candidate& candidate);
 /// How long that worker computes in a step.
 strategy::ComputeTimes::Pass pass_of(const Workload& workload, const Candidate& candidate);

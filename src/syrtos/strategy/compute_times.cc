@@ -43,6 +43,8 @@ Pass on_line(const Pass& a, const Pass& b, int64_t batch) {
   pass.needed = between(a.needed, b.needed, share);
   pass.ready = between(a.ready, b.ready, share);
   pass.items = between(a.items, b.items, share);
+  pass.forward = between(a.forward, b.forward, share);
+  pass.backward = between(a.backward, b.backward, share);
   pass.load_s = between(a.load_s, b.load_s, share);
   pass.memory = between(a.memory, b.memory, share);
   const double end =
@@ -59,7 +61,8 @@ Pass scaled(const Pass& known, int64_t batch) {
   const double factor = static_cast<double>(batch) / static_cast<double>(known.batch);
   Pass pass = known;
   pass.batch = batch;
-  for (std::vector<double>* times : {&pass.needed, &pass.ready, &pass.items}) {
+  for (std::vector<double>* times :
+       {&pass.needed, &pass.ready, &pass.items, &pass.forward, &pass.backward}) {
     for (double& seconds : *times) seconds *= factor;
   }
   pass.seconds *= factor;
@@ -97,6 +100,10 @@ class Reader {
     }
     expect(times.elements() >= 1 && times.elements() < (size_t{1} << 40), "tensors",
            "1 parameter or more", static_cast<double>(times.elements()));
+    times.names = text.value("names", std::vector<std::string>());
+    times.layers = text.value("layers", std::vector<std::string>());
+    expect(times.names.empty() || times.names.size() == times.tensors.size(), "names",
+           "one for each tensor", static_cast<double>(times.names.size()));
     read_dense(text, times);
     for (const json& pass : text.at("passes")) times.passes.push_back(read_pass(pass, times));
     expect(!times.passes.empty(), "passes", "one or more", 0);
@@ -144,6 +151,12 @@ class Reader {
     pass.items = list(text, "items");
     pass.needed = list(text, "needed");
     pass.ready = list(text, "ready");
+    pass.forward = list(text, "forward");
+    pass.backward = list(text, "backward");
+    for (const auto* layers : {&pass.forward, &pass.backward}) {
+      expect(layers->empty() || layers->size() == times.layers.size(), "forward and backward",
+             "seconds of each layer", static_cast<double>(layers->size()));
+    }
     if (pass.ready.empty() && pass.needed.empty()) assume_moments(pass, times.tensors.size());
     for (const auto* moments : {&pass.needed, &pass.ready}) {
       expect(moments->size() == times.tensors.size(), "needed and ready",
@@ -196,7 +209,7 @@ Pass ComputeTimes::pass_of(int64_t batch, int64_t parts) const {
   pass.seconds += before;
   pass.load_s = pass_of(batch).load_s;
   for (double& ready : pass.ready) ready += before;
-  pass.items.clear();
+  for (std::vector<double>* times : {&pass.items, &pass.forward, &pass.backward}) times->clear();
   // The sums of gradients.
   if (pass.memory > 0) pass.memory += static_cast<double>(elements() * sizeof(float));
   return pass;
@@ -248,7 +261,9 @@ void write_compute_times(const std::filesystem::path& file, const ComputeTimes& 
                       {"memory", pass.memory},
                       {"needed", pass.needed},
                       {"ready", pass.ready},
-                      {"items", pass.items}});
+                      {"items", pass.items},
+                      {"forward", pass.forward},
+                      {"backward", pass.backward}});
   }
   json dense = json::array();
   for (const ComputeTimes::Dense& layer : times.dense) {
@@ -260,6 +275,7 @@ void write_compute_times(const std::filesystem::path& file, const ComputeTimes& 
   }
   const json text = {{"network", times.network}, {"precision", times.precision},
                      {"threads", times.threads}, {"tensors", times.tensors},
+                     {"names", times.names},     {"layers", times.layers},
                      {"dense", dense},           {"update", times.update_s},
                      {"jitter", times.jitter},   {"passes", passes}};
   AtomicFile out(file);

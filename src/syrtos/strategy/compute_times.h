@@ -24,6 +24,9 @@ struct ComputeTimes {
     std::vector<double> needed;  ///< since its start, when a tensor's weights are first read
     std::vector<double> ready;   ///< and when its gradient is final
     std::vector<double> items;   ///< of each kernel; empty: not measured
+    /// Of each of the network's layers; empty: not measured.
+    std::vector<double> forward = {};
+    std::vector<double> backward = {};
     double load_s = 0;           ///< waiting for data before it
     double memory = 0;           ///< bytes that training with it needs; 0: not known
   };
@@ -39,6 +42,8 @@ struct ComputeTimes {
   std::string precision;
   int64_t threads = 0;
   std::vector<size_t> tensors;    ///< elements of each, in the order of the arenas
+  std::vector<std::string> names = {};   ///< of the tensors; empty: not known
+  std::vector<std::string> layers = {};  ///< in the order of the network; empty: not known
   std::vector<Dense> dense = {};  ///< in the order of the tensors; empty also where not known
   double update_s = 0;            ///< of all weights
   double jitter = 0;              ///< relative standard deviation of a step

@@ -132,6 +132,32 @@ void note_moments(const graph::Program& program, strategy::ComputeTimes::Pass& p
   }
 }
 
+/// How long each layer computes, whatever its kernels are.
+void note_layers(const graph::Program& program, strategy::ComputeTimes& times) {
+  strategy::ComputeTimes::Pass& pass = times.passes.back();
+  pass.forward.assign(times.layers.size(), 0);
+  pass.backward = pass.forward;
+  for (size_t i = 0; i < program.items().size(); ++i) {
+    const graph::Program::Item& item = program.items()[i];
+    const auto layer = std::find(times.layers.begin(), times.layers.end(), item.layer);
+    if (layer == times.layers.end()) continue;
+    auto& seconds = item.phase == graph::Phase::forward ? pass.forward : pass.backward;
+    seconds[static_cast<size_t>(layer - times.layers.begin())] += pass.items[i];
+  }
+}
+
+/// The network's layers and the names of what is trained.
+void note_names(const Probe& probe, strategy::ComputeTimes& times) {
+  for (size_t i = 0; i < times.tensors.size(); ++i) {
+    times.names.push_back(probe.parameters().slots()[i].name);
+  }
+  for (const graph::Node& node : probe.graph().nodes()) {
+    const bool known =
+        std::find(times.layers.begin(), times.layers.end(), node.name) != times.layers.end();
+    if (!known) times.layers.push_back(node.name);
+  }
+}
+
 /// The dense layers that workers can divide between them.
 void note_dense(const Probe& probe, strategy::ComputeTimes& times) {
   graph::Graph graph = probe.graph();
@@ -171,6 +197,7 @@ void profile(Probe& probe, size_t runs, ProbeResult& result) {
   pass.memory = static_cast<double>(probe.bytes());
   for (const double seconds : medians) pass.items.push_back(seconds * whole / sum);
   note_moments(program, pass);
+  note_layers(program, result.times);
   result.by_operation =
       grouped(program, medians, [](const graph::Program::Item& item) { return item.operation; });
   result.by_kernel = grouped(program, medians, [](const graph::Program::Item& item) {
@@ -252,6 +279,7 @@ ProbeResult probe_compute(const nn::Network& network, const ProbeOptions& option
   for (const optim::Segment& tensor : tensors_of(probe.parameters())) {
     result.times.tensors.push_back(tensor.elements);
   }
+  note_names(probe, result.times);
   note_dense(probe, result.times);
   profile(probe, std::min<size_t>(times.step.size(), 21), result);
   return result;
