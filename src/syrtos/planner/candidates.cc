@@ -6,6 +6,8 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
+#include "syrtos/planner/part_candidates.h"
+#include "syrtos/planner/part_work.h"
 
 namespace syrtos::planner {
 
@@ -106,9 +108,15 @@ std::vector<Candidate> candidates(const SearchSpace& space, const ClusterProfile
   if (wires.empty()) wires = {{Wire::Kind::f32, 0}, {Wire::Kind::bf16, 0}};
   std::vector<Split> splits = space.splits;
   if (splits.empty()) splits = {Split::none(), Split::columns()};
+  std::erase_if(splits, [](const Split& split) { return split.cuts(); });
   std::vector<Candidate> all;
   for (const int n : workers) {
     if (n < 2) continue;
+    if (n <= total_slots(cluster)) {
+      for (Candidate& way : part_candidates(space, cluster, workload, n)) {
+        all.push_back(std::move(way));
+      }
+    }
     for (const Exchange& exchange : exchanges) {
       for (const Sync& sync : syncs) {
         for (const Wire& wire : wires) {
@@ -133,7 +141,19 @@ std::vector<Candidate> candidates(const SearchSpace& space, const ClusterProfile
 
 std::string way_of(const Candidate& candidate) {
   if (candidate.workers == 1) return "alone";
-  std::string way = to_string(candidate.options.exchange) + " " + to_string(candidate.options.sync);
+  const strategy::Options& options = candidate.options;
+  std::string way = to_string(options.exchange) + " " + to_string(options.sync);
+  if (options.split.cuts()) {
+    // Of one copy of the network no gradients cross.
+    if (candidate.replicas() == 1) way.clear();
+    const bool named = options.split.kind == Split::Kind::names;
+    way += fmt::format("{}{} x {}", way.empty() ? "" : " ",
+                       named ? fmt::format("{} parts", options.split.parts)
+                             : to_string(options.split),
+                       candidate.micro_batches);
+    if (options.pipeline != strategy::Pipeline()) way += " " + to_string(options.pipeline);
+    if (candidate.replicas() == 1) return way;
+  }
   if (!candidate.options.wire.exact()) {
     way += " " + to_string(candidate.options.wire);
   }
@@ -191,6 +211,7 @@ double bound_seconds(const Workload& workload, const ClusterProfile& cluster,
                      const Candidate& candidate) {
   const double computing = computing_seconds(workload, cluster, candidate);
   if (candidate.workers == 1) return computing;
+  const bool cuts = candidate.options.split.cuts();
   const double bytes =
       exchanged_elements(workload, candidate) * candidate.options.wire.bytes_per_element();
   // Hosts with several slots send less over their links: then only computing is certain.
@@ -203,6 +224,7 @@ double bound_seconds(const Workload& workload, const ClusterProfile& cluster,
   }
   if (hosts < candidate.team().ranks()) return computing;
   const collective::LinkSpeed link = link_of(cluster, candidate.team().ranks());
+  if (cuts) return std::max(computing, part_wire_bytes(workload, candidate) / link.bytes_per_s);
   const auto n = static_cast<double>(candidate.workers);
   double wire = 2 * (n - 1) / n * bytes / link.bytes_per_s;
   const auto samples = static_cast<size_t>(samples_of_all(workload, candidate));
@@ -221,18 +243,28 @@ double bound_seconds(const Workload& workload, const ClusterProfile& cluster,
 }
 
 double memory_of(const Workload& workload, const Candidate& candidate) {
+  if (candidate.options.split.cuts()) {
+    const std::vector<double> parts = part_memory(workload, candidate);
+    return *std::max_element(parts.begin(), parts.end());
+  }
   return std::max(worker_memory(workload, candidate), server_memory(workload, candidate));
 }
 
 bool fits_in_memory(const Workload& workload, const ClusterProfile& cluster,
                     const Candidate& candidate) {
-  const double worker = worker_memory(workload, candidate);
+  std::vector<double> workers;
+  if (candidate.options.split.cuts()) {
+    workers = part_memory(workload, candidate);
+  } else {
+    workers.push_back(worker_memory(workload, candidate));
+  }
   const double server = server_memory(workload, candidate);
   int placed = 0;
   for (const HostProfile& host : cluster.hosts) {
     double needed = 0;
     for (int slot = 0; slot < host.slots && placed < candidate.team().ranks(); ++slot, ++placed) {
-      needed += placed < candidate.workers ? worker : server;
+      const size_t part = static_cast<size_t>(placed) % workers.size();
+      needed += placed < candidate.workers ? workers[part] : server;
     }
     if (host.memory > 0 && needed > host.memory) return false;
   }

@@ -93,6 +93,7 @@ NetworkGraph::NetworkGraph(Graph forward, ValueId loss, int64_t samples)
   }
   note_work();
   note_units();
+  note_crossing();
 }
 
 void NetworkGraph::note_work() {
@@ -113,7 +114,6 @@ void NetworkGraph::note_units() {
   const std::vector<size_t> unit_of = unit_of_nodes(units_);
   unit_shares_.resize(units_.size());
   std::set<ValueId> seen;
-  std::map<ValueId, size_t> last_user;
   for (size_t n = 0; n < whole_.nodes().size(); ++n) {
     const Node& node = whole_.nodes()[n];
     const size_t unit = unit_of[static_cast<size_t>(origins_[n])];
@@ -131,15 +131,46 @@ void NetworkGraph::note_units() {
           seen.insert(input).second) {
         own.elements += static_cast<double>(elements_[tensor->second]);
       }
-      if (forward_.value(input).producer != kNone) last_user[input] = unit;
     }
   }
-  crossing_.assign(units_.size() + 1, 0);
-  for (const auto& [value, last] : last_user) {
-    const size_t made = unit_of[static_cast<size_t>(forward_.value(value).producer)];
-    for (size_t u = made + 1; u <= last; ++u) {
-      crossing_[u] += graph::bytes_of(forward_, value) / static_cast<double>(samples_);
+}
+
+void NetworkGraph::note_crossing() {
+  struct Crossing {
+    double bytes = 0;
+    size_t made = 0;
+    std::set<size_t> users = {};
+  };
+  const std::vector<size_t> unit_of = unit_of_nodes(units_);
+  std::map<ValueId, Crossing> values;
+  for (size_t n = 0; n < forward_.nodes().size(); ++n) {
+    for (const ValueId input : forward_.nodes()[n].inputs) {
+      const NodeId producer = input == kNone ? kNone : forward_.value(input).producer;
+      if (producer == kNone) continue;
+      const size_t made = unit_of[static_cast<size_t>(producer)];
+      if (made == unit_of[n]) continue;
+      const double bytes = graph::bytes_of(forward_, input) / static_cast<double>(samples_);
+      values.try_emplace(input, bytes, made).first->second.users.insert(unit_of[n]);
     }
+  }
+  const size_t units = units_.size();
+  into_.assign(units + 1, std::vector<double>(units + 1));
+  out_of_ = into_;
+  for (size_t first = 0; first < units; ++first) {
+    std::vector<double>& into = into_[first];
+    for (const auto& [value, crossing] : values) {
+      const auto user = crossing.users.lower_bound(first);
+      if (crossing.made < first && user != crossing.users.end()) into[*user + 1] += crossing.bytes;
+    }
+    for (size_t end = first + 1; end <= units; ++end) into[end] += into[end - 1];
+  }
+  for (const auto& [value, crossing] : values) {
+    for (size_t end = crossing.made + 1; end <= *crossing.users.rbegin(); ++end) {
+      out_of_[crossing.made][end] += crossing.bytes;
+    }
+  }
+  for (size_t first = units; first-- > 0;) {
+    for (size_t end = first + 2; end <= units; ++end) out_of_[first][end] += out_of_[first + 1][end];
   }
 }
 
@@ -174,13 +205,19 @@ std::vector<std::pair<double, double>> NetworkGraph::seconds_of(
   return seconds;
 }
 
+const graph::Placement& NetworkGraph::consecutive(int pieces) const {
+  const auto known = consecutive_.find(pieces);
+  if (known != consecutive_.end()) return known->second;
+  return consecutive_[pieces] = place_consecutively(forward_, pieces);
+}
+
 std::shared_ptr<const NetworkPieces> NetworkGraph::cut(const strategy::Split& split,
                                                        int pieces) const {
   const std::string key = fmt::format("{} {}", to_string(split), pieces);
   const auto known = known_.find(key);
   if (known != known_.end()) return known->second;
   using Kind = strategy::Split::Kind;
-  graph::Placement placement = split.kind == Kind::layers     ? place_consecutively(forward_, pieces)
+  graph::Placement placement = split.kind == Kind::layers     ? consecutive(pieces)
                                : split.kind == Kind::branches ? graph::place_branches(forward_)
                                                               : place_by_names(forward_, split.names);
   std::shared_ptr<const NetworkPieces> made;
@@ -284,15 +321,21 @@ Piece NetworkGraph::piece_of(const Graph& part) const {
   return piece;
 }
 
-strategy::Split split_at(const NetworkGraph& network, const std::vector<size_t>& begins,
-                         int parts) {
-  strategy::Split split{strategy::Split::Kind::names, parts, {}};
-  for (const size_t unit : begins) split.names.push_back(network.units()[unit].layer);
-  const graph::Graph& graph = network.graph();
-  const graph::Placement own = place_by_names(graph, split.names);
-  if (own == place_consecutively(graph, own.pieces)) {
-    return {strategy::Split::Kind::layers, parts, {}};
+std::vector<size_t> NetworkGraph::begins_of(const strategy::Split& split, int pieces) const {
+  std::vector<size_t> begins;
+  for (const graph::PieceMark& mark : cut(split, pieces)->placement.marks) {
+    const auto unit = std::find_if(units_.begin(), units_.end(),
+                                   [&](const graph::Unit& u) { return u.layer == mark.layer; });
+    begins.push_back(static_cast<size_t>(unit - units_.begin()));
   }
+  return begins;
+}
+
+strategy::Split NetworkGraph::split_at(const std::vector<size_t>& begins, int parts) const {
+  strategy::Split split{strategy::Split::Kind::names, parts, {}};
+  for (const size_t unit : begins) split.names.push_back(units_[unit].layer);
+  const graph::Placement own = place_by_names(forward_, split.names);
+  if (own == consecutive(own.pieces)) return {strategy::Split::Kind::layers, parts, {}};
   return split;
 }
 

@@ -73,8 +73,10 @@ class NetworkGraph {
     double kept = 0;      ///< bytes of a sample, as in Piece
   };
   const std::vector<UnitShares>& unit_shares() const { return unit_shares_; }
-  /// Bytes of a sample that cross before each unit, forward, and the same backward.
-  const std::vector<double>& crossing() const { return crossing_; }
+  /// Bytes of a sample that units first .. end - 1 get from those before them, and that others use
+  /// of what they make; backward as many go the other way.
+  double bytes_into(size_t first, size_t end) const { return into_[first][end]; }
+  double bytes_out_of(size_t first, size_t end) const { return out_of_[first][end]; }
   double kept() const { return kept_; }
 
   /// Seconds of each layer in a pass, forward and backward. What was not measured layer by layer is
@@ -85,12 +87,18 @@ class NetworkGraph {
   /// Cut as a way says, in so many pieces where it says "layers". Made once for each. Throws
   /// RequestError.
   std::shared_ptr<const NetworkPieces> cut(const strategy::Split& split, int pieces) const;
+  /// The split into pieces that begin with these units, beside the first, for so many workers.
+  strategy::Split split_at(const std::vector<size_t>& begins, int parts) const;
+  /// These units, of consecutive pieces.
+  std::vector<size_t> begins_of(const strategy::Split& split, int pieces) const;
 
  private:
   std::shared_ptr<const NetworkPieces> make(graph::Placement placement) const;
   Piece piece_of(const graph::Graph& part) const;
   void note_work();
   void note_units();
+  void note_crossing();
+  const graph::Placement& consecutive(int pieces) const;
   double share_of(const graph::Graph& graph, const graph::Node& node, size_t layer) const;
 
   const graph::Graph forward_;
@@ -105,14 +113,12 @@ class NetworkGraph {
   std::vector<size_t> elements_;
   std::map<std::string, size_t> tensor_of_;
   std::vector<UnitShares> unit_shares_;
-  std::vector<double> crossing_;
+  std::vector<std::vector<double>> into_;  // first and end of units
+  std::vector<std::vector<double>> out_of_;
   std::map<graph::NodeId, double> kept_of_;  // node of the forward graph
   double kept_ = 0;
+  mutable std::map<int, graph::Placement> consecutive_;  // by pieces
   mutable std::map<std::string, std::shared_ptr<const NetworkPieces>> known_;
 };
-
-/// The units that each piece but the first begins with, as a split by names.
-strategy::Split split_at(const NetworkGraph& network, const std::vector<size_t>& begins,
-                         int parts);
 
 }  // namespace syrtos::planner

@@ -243,17 +243,20 @@ std::vector<double> busy_seconds(const Workload& workload, const Candidate& cand
   return busy;
 }
 
+double kept_scale(const Workload& workload, int64_t samples) {
+  const double measured = workload.compute.pass_of(samples).memory;
+  const double weights = 3 * sizeof(float) * static_cast<double>(workload.compute.elements());
+  const double kept = workload.network->kept() * static_cast<double>(samples);
+  return measured > weights && kept > 0 ? (measured - weights) / kept : 1;
+}
+
 std::vector<double> part_memory(const Workload& workload, const Candidate& candidate) {
   const Division division(workload, candidate);
   const double copies = division.micros > 1 ? 4 : 3;  // with the sums of gradients
   std::vector<double> memory = elements_by_part(workload, division);
   for (double& bytes : memory) bytes *= copies * sizeof(float);
   const auto samples = static_cast<double>(division.samples);
-  // What was measured of the whole, divided by what the parts keep.
-  const double measured = workload.compute.pass_of(division.samples).memory;
-  const double weights = 3 * sizeof(float) * static_cast<double>(workload.compute.elements());
-  const double kept = std::max(1.0, workload.network->kept() * samples);
-  const double scale = measured > weights ? (measured - weights) / kept : 1;
+  const double scale = kept_scale(workload, division.samples);
   for (int part = 0; part < division.parts; ++part) {
     double& bytes = memory[static_cast<size_t>(part)];
     for (int own = 0; own < division.per_worker; ++own) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "syrtos/collective/predict.h"
@@ -27,6 +28,9 @@ std::vector<double> busy_seconds(const Workload& workload, const Candidate& cand
 /// Bytes that each part needs: weights, gradients and one state of the optimiser, activations of
 /// the micro-batches that are on their way, and what crosses.
 std::vector<double> part_memory(const Workload& workload, const Candidate& candidate);
+
+/// What a pass over so many samples needs beside weights, against what gradients read of it.
+double kept_scale(const Workload& workload, int64_t samples);
 
 /// Bytes that cross in one direction between parts, and of gradients of each part, in a step: the
 /// most that one worker sends or receives.

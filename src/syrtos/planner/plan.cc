@@ -9,6 +9,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
+#include "syrtos/planner/cuts.h"
 #include "syrtos/planner/ranking.h"
 #include "syrtos/planner/reason.h"
 #include "syrtos/planner/what_if.h"
@@ -40,6 +41,7 @@ class Planner {
     search();
     rank(all_, options_.goal);
     left_ += options_.effort / 2;
+    if (options_.detailed > 0) try_cuts();
     if (options_.detailed > 0 && options_.space.bucket_mb == 0) try_buckets();
     add_details();
     plan_.ranked = all_;
@@ -103,11 +105,11 @@ class Planner {
   /// Of the best few, of the best of each kind, and of what may be recommended.
   void add_details() {
     if (options_.detailed == 0) return;
-    std::map<Sync::Kind, int> seen;
+    std::map<WayKind, int> seen;
     bool kept = false;
     int detailed = 0;
     for (size_t i = 0; i < all_.size() && !stopped(); ++i) {
-      const bool first = seen[all_[i].candidate.options.sync.kind]++ == 0;
+      const bool first = seen[kind_of(all_[i].candidate)]++ == 0;
       const bool first_kept = all_[i].keeps_result && all_[i].candidate.workers > 1 && !kept;
       kept = kept || first_kept;
       const bool few = all_.size() <= kFew;
@@ -151,10 +153,10 @@ class Planner {
 
   /// Ways of one kind compete with each other, and each kind gets its share of the effort.
   void search() {
-    std::map<Sync::Kind, std::vector<Open>> kinds;
+    std::map<WayKind, std::vector<Open>> kinds;
     for (const Candidate& candidate : all_candidates_) {
       const auto steps = static_cast<double>(steps_per_epoch(workload_, candidate));
-      kinds[candidate.options.sync.kind].push_back(
+      kinds[kind_of(candidate)].push_back(
           {candidate, steps * bound_seconds(workload_, cluster_, candidate)});
     }
     left_ = 0;
@@ -173,7 +175,7 @@ class Planner {
                      [](const Open& a, const Open& b) { return a.bound < b.bound; });
     constexpr double kFar = 1.5;
     constexpr double kLargest = 0.1;  // of all effort, for one candidate
-    double best = plan_.alone.epoch_s;
+    double best = plan_.alone_fits ? plan_.alone.epoch_s : std::numeric_limits<double>::infinity();
     for (const auto& [candidate, bound] : open) {
       tell(0.8 * done++ / static_cast<double>(all_candidates_.size()),
            fmt::format("{} workers, {}", candidate.workers, way_of(candidate)));
@@ -190,11 +192,34 @@ class Planner {
     }
   }
 
+  /// Other cuts than the most promising ones, for the best ways in parts.
+  void try_cuts() {
+    constexpr size_t kBest = 3;
+    std::vector<Candidate> best;
+    for (const Prediction& prediction : all_) {
+      if (prediction.candidate.options.split.cuts() && best.size() < kBest) {
+        best.push_back(prediction.candidate);
+      }
+    }
+    for (Candidate& way : best) {
+      constexpr int kSimulations = 30;
+      const bool consecutive = way.options.split.kind != strategy::Split::Kind::branches;
+      if (stopped() || !consecutive || !take_effort(way, kSimulations)) continue;
+      plan_.considered += kSimulations;
+      plan_.simulated += kSimulations;
+      strategy::Split split = best_cut(workload_, cluster_, way, kSimulations);
+      if (split == way.options.split) continue;
+      way.options.split = std::move(split);
+      all_.push_back(predicted(way));
+    }
+    rank(all_, options_.goal);
+  }
+
   /// Other sizes of buckets than the chosen one, for the best way of each kind.
   void try_buckets() {
     std::map<Sync::Kind, Candidate> best;
     for (const Prediction& prediction : all_) {
-      if (prediction.candidate.workers > 1) {
+      if (prediction.candidate.replicas() > 1) {
         best.try_emplace(prediction.candidate.options.sync.kind, prediction.candidate);
       }
     }

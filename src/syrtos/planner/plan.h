@@ -49,6 +49,16 @@ struct WhatIf {
   double gain = 1;  ///< by what factor an epoch is shorter
 };
 
+/// Ways that are told apart where only the best of each kind is shown.
+struct WayKind {
+  bool distributed = false;
+  strategy::Sync::Kind sync = strategy::Sync::Kind::join;
+  int division = 0;  ///< of the network: 0 none, 1 columns, 2 parts
+
+  auto operator<=>(const WayKind&) const = default;
+};
+WayKind kind_of(const Candidate& candidate);
+
 struct Plan {
   Goal goal = Goal::result;
   Prediction alone;
@@ -66,7 +76,7 @@ struct Plan {
 
   /// What is recommended: distributed only if that is faster for certain.
   const Prediction& best() const { return ranked[chosen]; }
-  /// The best way of each --sync, and training alone, best first.
+  /// The best way of each --sync, whole, in columns and in parts, and training alone, best first.
   std::vector<const Prediction*> best_of_each_kind() const;
   /// Of each kind the best, where it is faster than best() but changes the result.
   std::vector<const Prediction*> faster_with_another_result() const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
@@ -33,6 +34,8 @@ int complexity(const Prediction& prediction) {
   if (options.exchange.uses_servers()) points += 1;
   if (options.bucket_mb > 0) points += 1;
   if (options.splits_columns()) points += 1;
+  if (options.split.cuts()) points += options.split.kind == strategy::Split::Kind::names ? 3 : 2;
+  if (options.pipeline.kind != strategy::Pipeline().kind) points += 1;
   return points;
 }
 
@@ -60,21 +63,30 @@ const char* to_string(Goal goal) {
   return "?";
 }
 
+WayKind kind_of(const Candidate& candidate) {
+  if (candidate.workers == 1) return {};
+  const strategy::Options& options = candidate.options;
+  return {.distributed = true,
+          .sync = options.sync.kind,
+          .division = options.split.cuts() ? 2 : options.splits_columns() ? 1 : 0};
+}
+
 std::vector<const Prediction*> Plan::best_of_each_kind() const {
   std::vector<const Prediction*> best;
+  std::set<WayKind> seen;
   for (const Prediction& prediction : ranked) {
-    const bool known = std::any_of(best.begin(), best.end(), [&](const Prediction* other) {
-      return (other->candidate.workers == 1) == (prediction.candidate.workers == 1) &&
-             other->candidate.options.sync.kind == prediction.candidate.options.sync.kind;
-    });
-    if (!known) best.push_back(&prediction);
+    if (seen.insert(kind_of(prediction.candidate)).second) best.push_back(&prediction);
   }
   return best;
 }
 
 std::vector<const Prediction*> Plan::faster_with_another_result() const {
   std::vector<const Prediction*> faster;
+  std::set<strategy::Sync::Kind> seen;
   for (const Prediction* prediction : best_of_each_kind()) {
+    if (!prediction->keeps_result && !seen.insert(prediction->candidate.options.sync.kind).second) {
+      continue;
+    }
     if (!prediction->keeps_result && prediction->epoch_s < (1 - kWorthIt) * best().epoch_s) {
       faster.push_back(prediction);
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "syrtos/base/format.h"
+#include "syrtos/planner/part_work.h"
 #include "syrtos/planner/units.h"
 
 namespace syrtos::planner {
@@ -60,6 +61,32 @@ double without(const Workload& workload, ClusterProfile cluster, const Candidate
   return simulate(workload, cluster, candidate).seconds;
 }
 
+/// Of a network in parts: how evenly they compute, and what is waited for.
+std::string reason_of_parts(const Workload& workload, const ClusterProfile& cluster,
+                            const Candidate& candidate, const StepCost& step, bool thoroughly) {
+  const std::vector<double> busy = busy_seconds(workload, candidate);
+  const auto [least, most] = std::minmax_element(busy.begin(), busy.end());
+  double wire_free = std::max(step.computing, step.seconds - step.wire_seconds);
+  if (thoroughly) {
+    wire_free = without(workload, cluster, candidate, [](HostProfile& host) {
+      host.bandwidth *= 1e4;
+      host.latency *= 1e-4;
+    });
+  }
+  const double waits = std::max(0.0, std::min(wire_free, step.seconds) - step.computing);
+  const double wire = std::max(0.0, step.seconds - std::max(wire_free, step.computing));
+  std::string text = fmt::format("parts compute {} to {}", format_short_time(*least),
+                                 format_short_time(*most));
+  if (waits > 0.01 * step.seconds) {
+    text += fmt::format(", wait {} for each other", format_short_time(waits));
+  }
+  if (wire > 0.01 * step.seconds) {
+    text += fmt::format(", {} for the wire ({} per step)", format_short_time(wire),
+                        format_bytes(step.wire_bytes));
+  }
+  return text;
+}
+
 }  // namespace
 
 ErrorBar error_bar(const Workload& workload, const ClusterProfile& cluster,
@@ -94,6 +121,9 @@ std::string reason_of(const Workload& workload, const ClusterProfile& cluster,
   const std::string computing = format_short_time(step.computing);
   if (candidate.workers == 1) return "computing alone: " + computing + " a step";
   const double all = step.seconds;
+  if (candidate.options.split.cuts()) {
+    return reason_of_parts(workload, cluster, candidate, step, thoroughly);
+  }
   if (all <= 1.05 * step.computing) {
     return fmt::format("compute-bound: {} of computing hide the exchange of {}", computing,
                        format_bytes(step.wire_bytes));

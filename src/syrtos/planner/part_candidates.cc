@@ -1,0 +1,161 @@
+#include "syrtos/planner/part_candidates.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "syrtos/base/error.h"
+#include "syrtos/planner/cuts.h"
+#include "syrtos/planner/part_work.h"
+
+namespace syrtos::planner {
+
+using collective::Algorithm;
+using strategy::Exchange;
+using strategy::Pipeline;
+using strategy::Split;
+using strategy::Sync;
+using strategy::Wire;
+
+namespace {
+
+constexpr int kMostParts = 64;
+constexpr int kAllParts = 16;  // workers up to which every number of parts is tried
+
+/// Units that can begin a piece.
+int most_pieces(const NetworkGraph& network) {
+  return static_cast<int>(
+      std::count_if(network.units().begin(), network.units().end(),
+                    [](const graph::Unit& unit) { return unit.can_begin; }));
+}
+
+std::vector<int> part_counts(int workers, int pieces) {
+  std::vector<int> counts;
+  for (int parts = 2; parts <= std::min({workers, pieces, kMostParts}); ++parts) {
+    const bool usual = workers <= kAllParts || parts == workers || (parts & (parts - 1)) == 0;
+    if (workers % parts == 0 && usual) counts.push_back(parts);
+  }
+  return counts;
+}
+
+/// Divisors of a replica's samples: near 2, 4 and 8 times as many micro-batches as parts.
+std::vector<int64_t> micro_batch_counts(const Workload& workload, int64_t share, int parts) {
+  if (workload.accumulate > 1) return {workload.accumulate};
+  std::vector<int64_t> counts;
+  for (const int64_t wish : {1, 2, 4, 8}) {
+    int64_t best = 1;
+    for (int64_t count = 1; count <= share; ++count) {
+      if (share % count != 0) continue;
+      best = count;
+      if (count >= wish * parts) break;
+    }
+    if (counts.empty() || counts.back() != best) counts.push_back(best);
+  }
+  return counts;
+}
+
+/// How gradients cross between replicas; of one there are none.
+std::vector<strategy::Options> exchanges(const SearchSpace& space, int replicas) {
+  std::vector<Exchange> ways;
+  for (const Exchange& exchange : space.exchanges) {
+    if (exchange.among_workers() && !exchange.needs_mpi()) ways.push_back(exchange);
+  }
+  if (space.exchanges.empty()) {
+    ways.push_back({Exchange::Kind::all_reduce, Algorithm::automatic, 0});
+  }
+  std::vector<Sync> syncs;
+  for (const Sync::Kind kind : {Sync::Kind::split, Sync::Kind::join}) {
+    const bool may = space.syncs.empty() ||
+                     std::any_of(space.syncs.begin(), space.syncs.end(),
+                                 [&](const Sync& sync) { return sync.kind == kind; });
+    if (may) syncs.push_back({kind, 0});
+  }
+  std::vector<Wire> wires = space.wires;
+  if (wires.empty()) wires = {{Wire::Kind::f32, 0}, {Wire::Kind::bf16, 0}};
+  if (replicas == 1) {
+    if (ways.size() > 1) ways.resize(1);
+    if (syncs.size() > 1) syncs.resize(1);
+    wires.resize(1);
+  }
+  std::vector<strategy::Options> all;
+  for (const Exchange& exchange : ways) {
+    for (const Sync& sync : syncs) {
+      for (const Wire& wire : wires) {
+        strategy::Options& options = all.emplace_back();
+        options.exchange = exchange;
+        options.sync = sync;
+        options.wire = wire;
+        options.bucket_mb = replicas > 1 ? space.bucket_mb : 0;
+      }
+    }
+  }
+  return all;
+}
+
+bool is_possible(const Workload& workload, const Candidate& way) {
+  const int64_t share = worker_batch(workload, way);
+  const int64_t micros = way.micro_batches;
+  const bool even = !way.options.sync.splits_batch() || workload.batch % way.replicas() == 0;
+  if (!even || share % micros != 0) return false;
+  const bool interleaved = way.options.pipeline.kind == Pipeline::Kind::interleaved;
+  if (interleaved && micros % way.options.split.parts != 0) return false;
+  try {
+    check(way.options, way.workers, workload.batch, false);
+  } catch (const RequestError&) {
+    return false;
+  }
+  return step_samples(workload, way) <= workload.samples;
+}
+
+/// A part for each branch, where there are as many.
+std::optional<Candidate> by_branches(const Workload& workload, Candidate way) {
+  way.options.split = {Split::Kind::branches, way.options.split.parts, {}};
+  way.options.pipeline = {};
+  try {
+    const auto cut = workload.network->cut(way.options.split, 0);
+    if (cut->placement.pieces != way.options.split.parts) return {};
+    if (!cut->goes_one_way()) way.options.pipeline.kind = Pipeline::Kind::fill_drain;
+  } catch (const RequestError&) {
+    return {};
+  }
+  return way;
+}
+
+}  // namespace
+
+bool may_cut(const SearchSpace& space, const Workload& workload) {
+  if (workload.network == nullptr || most_pieces(*workload.network) < 2) return false;
+  return space.splits.empty() || std::any_of(space.splits.begin(), space.splits.end(),
+                                             [](const Split& split) { return split.cuts(); });
+}
+
+std::vector<Candidate> part_candidates(const SearchSpace& space, const ClusterProfile& cluster,
+                                       const Workload& workload, int workers) {
+  std::vector<Candidate> all;
+  if (!may_cut(space, workload)) return all;
+  const int pieces = most_pieces(*workload.network);
+  for (const int parts : part_counts(workers, pieces)) {
+    for (const strategy::Options& options : exchanges(space, workers / parts)) {
+      Candidate way{workers, options};
+      way.options.split = Split::layers(parts);
+      for (const int64_t micros :
+           micro_batch_counts(workload, worker_batch(workload, way), parts)) {
+        way.micro_batches = micros;
+        for (const Pipeline& pipeline :
+             {Pipeline{}, Pipeline{Pipeline::Kind::interleaved, 2}}) {
+          way.options.split = Split::layers(parts);
+          way.options.pipeline = pipeline;
+          if (pipeline.pieces * parts > pieces || !is_possible(workload, way)) continue;
+          const auto splits = good_cuts(workload, cluster, way, 1);
+          if (splits.empty()) continue;
+          way.options.split = splits[0];
+          all.push_back(way);
+          if (pipeline.pieces > 1) continue;
+          if (auto branches = by_branches(workload, way)) all.push_back(*branches);
+        }
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace syrtos::planner

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <vector>
+
+#include "syrtos/planner/candidates.h"
+
+namespace syrtos::planner {
+
+/// With so many workers the ways in which each has a part of the network: how many parts and
+/// replicas, how many micro-batches, in which order, and cut where it is best for that. Few of
+/// each; none where it is not known how the network can be cut.
+std::vector<Candidate> part_candidates(const SearchSpace& space, const ClusterProfile& cluster,
+                                       const Workload& workload, int workers);
+
+/// Whether a plan may cut the network into parts.
+bool may_cut(const SearchSpace& space, const Workload& workload);
+
+}  // namespace syrtos::planner
