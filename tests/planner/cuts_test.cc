@@ -68,7 +68,7 @@ TEST_P(RandomNetworks, AreCutWithinFivePercentOfTheBestOfAllCuts) {
     return std::uniform_real_distribution<double>(least, most)(random);
   };
   std::vector<int64_t> widths;
-  for (int i = 0; i < 9; ++i) widths.push_back(static_cast<int64_t>(draw(8, 400)));
+  for (int i = 0; i < 12; ++i) widths.push_back(static_cast<int64_t>(draw(8, 400)));
   Workload workload = tower_of(widths, 64, 0.05);
   auto& pass = workload.compute.passes[0];
   pass.seconds = 0;
@@ -101,7 +101,7 @@ TEST(Cuts, HostsOfDifferentSpeedGetPartsOfDifferentSize) {
   const Workload workload = tower_of(std::vector<int64_t>(12, 64), 64, 0.6);
   ClusterProfile cluster = fast_hosts(2);
   cluster.hosts[1].speed = 0.5;
-  Candidate way = in_parts(2, 8);
+  Candidate way = in_parts(2, 64);
   way.options.split = good_cuts(workload, cluster, way, 1).at(0);
   EXPECT_EQ(to_string(way.options.split), "fc8");  // 8 layers for the one, 4 for the other
   EXPECT_NEAR(computing_seconds(workload, cluster, way), 0.4, 0.01);
@@ -119,7 +119,7 @@ TEST(Cuts, EveryPartFitsItsHost) {
   ClusterProfile cluster = fast_hosts(3);
   const Candidate way = in_parts(3, 8);
   const double whole = memory_of(workload, {});
-  for (HostProfile& host : cluster.hosts) host.memory = 0.62 * whole;
+  for (HostProfile& host : cluster.hosts) host.memory = 0.85 * whole;
   const std::vector<Split> splits = good_cuts(workload, cluster, way, 6);
   ASSERT_FALSE(splits.empty());
   for (HostProfile& host : cluster.hosts) host.memory = 0.1 * whole;
@@ -138,8 +138,6 @@ TEST(CutsOfPlans, AThousandOperatorsOnManyHostsArePlannedInTime) {
   const Plan plan = make_plan(workload, cluster, {});
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   RecordProperty("seconds", std::to_string(took.count()));
-  std::printf("%.1f s, %d considered, %d simulated\n", took.count(), plan.considered,
-              plan.simulated);
   EXPECT_GT(plan.considered, 100);
 }
 

@@ -8,6 +8,7 @@
 #include "syrtos/base/error.h"
 #include "syrtos/base/memory.h"
 #include "syrtos/job/networks.h"
+#include "syrtos/job/resolve_split.h"
 #include "syrtos/planner/host_order.h"
 #include "syrtos/train/network/probe.h"
 
@@ -31,8 +32,10 @@ std::vector<int64_t> batches_of(int64_t batch, const ClusterProfile& cluster,
     most = *std::max_element(space.workers.begin(), space.workers.end());
   }
   std::vector<int64_t> batches{batch};
-  constexpr size_t kMost = 5;
-  while (splits && batches.size() < kMost && batches.back() > 1 && batches.back() * most > batch) {
+  constexpr size_t kMost = 6;
+  constexpr int64_t kMicroBatches = 4;  // of each part, where the network is in parts
+  while (splits && batches.size() < kMost && batches.back() > 1 &&
+         batches.back() * most * kMicroBatches > batch) {
     batches.push_back((batches.back() + 1) / 2);
   }
   return batches;
@@ -54,6 +57,24 @@ void check_same(const PlanRequest& request, const std::string& measured) {
       measured, network, network, measured);
 }
 
+/// Where the job's network can be cut.
+std::shared_ptr<const planner::NetworkGraph> graph_of(const job::Job& job) {
+  nn::Model model = job::model_to_cut(job);
+  const int64_t samples = model.graph.type(model.images).shape[0];
+  return std::make_shared<planner::NetworkGraph>(std::move(model.graph), model.loss, samples);
+}
+
+/// Of computing times whose network may not be known here.
+std::shared_ptr<const planner::NetworkGraph> graph_if_known(const PlanRequest& request,
+                                                            const job::JobRequest& job,
+                                                            const Surroundings& surroundings) {
+  try {
+    return graph_of(job::resolve(job, surroundings.cpu, surroundings.cache_home, request.own));
+  } catch (const RequestError&) {
+    return nullptr;
+  }
+}
+
 planner::Workload measure(const PlanRequest& request, const Surroundings& surroundings) {
   planner::Workload workload;
   workload.batch = request.job.batch;
@@ -65,13 +86,15 @@ planner::Workload measure(const PlanRequest& request, const Surroundings& surrou
     check_same(request, workload.compute.network);
     if (job.data == "random") {
       workload.samples = job.samples;
+      workload.network = graph_if_known(request, job, surroundings);
       return workload;
     }
   }
   job::Job resolved = job::resolve(job, surroundings.cpu, surroundings.cache_home, request.own);
   workload.samples = resolved.data.train->size();
+  if (!request.compute) settle(job, surroundings, resolved);
+  workload.network = graph_of(resolved);
   if (request.compute) return workload;
-  settle(job, surroundings, resolved);
   const std::vector<int64_t> batches =
       batches_of(std::max<int64_t>(1, request.job.batch / workload.accumulate), request.cluster,
                  request.space);
@@ -143,6 +166,7 @@ TrainRequest with_way(TrainRequest request, const planner::Prediction& way) {
   if (way.candidate.workers == 1) request.job = alone(std::move(request.job));
   if (way.candidate.workers > 1) {
     job::apply(way.candidate.options, way.candidate.workers, request.job);
+    if (way.candidate.micro_batches > 0) request.job.accumulate = way.candidate.micro_batches;
   }
   request.planned_step_s = way.step.seconds;
   return request;

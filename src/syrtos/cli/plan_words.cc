@@ -24,6 +24,7 @@ std::vector<std::string> options_for(const job::JobRequest& job, const planner::
     changed = api::alone(job);
   } else {
     job::apply(candidate.options, candidate.workers, changed);
+    if (candidate.micro_batches > 0) changed.accumulate = candidate.micro_batches;
     const bool usual = candidate.options.update == default_update(candidate.options.exchange);
     if (usual) changed.update = job::JobRequest().update;
   }

@@ -17,12 +17,6 @@ namespace {
 /// Large enough for the work of a sample to count, not what a layer costs once.
 constexpr int64_t kUsualBatch = 8;
 
-graph::Graph graph_of(const Job& job) {
-  nn::Model model = job.network.build(job.model_options(kUsualBatch));
-  graph::recognise(model.graph);
-  return std::move(model.graph);
-}
-
 graph::Placement placement_of(const Job& job, const graph::Graph& graph) {
   const Split& split = job.strategy.split;
   switch (split.kind) {
@@ -95,10 +89,16 @@ std::string split_text(const std::string& split) {
   return names;
 }
 
+nn::Model model_to_cut(const Job& job) {
+  nn::Model model = job.network.build(job.model_options(kUsualBatch));
+  graph::recognise(model.graph);
+  return model;
+}
+
 void resolve_split(const JobRequest& request, Job& job) {
   Split& split = job.strategy.split;
   if (split.cuts()) {
-    const graph::Graph graph = graph_of(job);
+    const graph::Graph graph = model_to_cut(job).graph;
     job.placement = placement_of(job, graph);
     const std::vector<int> piece_of = pieces_of(graph, job.placement);
     const auto needs = needs_of_pieces(graph, piece_of, job.placement.pieces);

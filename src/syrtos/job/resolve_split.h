@@ -12,4 +12,7 @@ std::string split_text(const std::string& split);
 /// other, and how many micro-batches go through them. Throws RequestError.
 void resolve_split(const JobRequest& request, Job& job);
 
+/// The network, as it is cut: without gradients, of so few samples that it needs no memory.
+nn::Model model_to_cut(const Job& job);
+
 }  // namespace syrtos::job

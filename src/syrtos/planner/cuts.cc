@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -32,14 +33,17 @@ class Costs {
         replicas_(way.replicas()),
         micros_(static_cast<double>(accumulate_of(workload, way))),
         samples_(std::ceil(static_cast<double>(worker_batch(workload, way)) / micros_)),
-        places_(places_of(workload, cluster, way)) {
+        places_(places_of(workload, cluster, way)),
+        turns_(turns_of_workers(way, static_cast<int>(micros_))) {
     const auto layers = network_.seconds_of(
         workload.compute, workload.compute.pass_of(static_cast<int64_t>(samples_)));
     for (const NetworkGraph::UnitShares& unit : network_.unit_shares()) {
-      double seconds = 0;
-      for (const auto& [layer, share] : unit.forward) seconds += share * layers[layer].first;
+      double forward = 0;
+      for (const auto& [layer, share] : unit.forward) forward += share * layers[layer].first;
+      double seconds = forward;
       for (const auto& [layer, share] : unit.backward) seconds += share * layers[layer].second;
       until_.push_back(until_.back() + seconds);
+      forward_.push_back(forward_.back() + forward);
       weights_.push_back(weights_.back() + unit.elements);
       kept_.push_back(kept_.back() + unit.kept);
     }
@@ -83,21 +87,11 @@ class Costs {
   }
   double per_worker() const { return static_cast<double>(pieces_) / parts_; }
 
-  /// What a step takes about: the slowest part for all micro-batches, the others for one, and what
-  /// crosses for one.
-  double estimate(const std::vector<size_t>& begins) const {
-    double slowest = 0;
-    double all = 0;
-    for (size_t i = 0; i < begins.size(); ++i) {
-      const size_t end = i + 1 < begins.size() ? begins[i + 1] : units();
-      const int piece = static_cast<int>(i);
-      const double computes = computing(begins[i], end, piece);
-      const double crosses = wire(begins[i], end, piece);
-      slowest = std::max(slowest, std::max(computes, crosses));
-      all += computes + crosses;
-    }
-    return slowest * per_worker() + (all - slowest) / micros_ / per_worker();
-  }
+  /// What a step takes about: the turns of all workers, one after the other, as early as what they
+  /// need is there.
+  double estimate(const std::vector<size_t>& begins) const;
+  /// Turns that an estimate looks at.
+  double turns() const { return 2 * micros_ * pieces_; }
 
  private:
   static std::vector<Place> places_of(const Workload& workload, const ClusterProfile& cluster,
@@ -125,6 +119,19 @@ class Costs {
     }
     return places;
   }
+  static std::vector<std::vector<strategy::Turn>> turns_of_workers(const Candidate& way,
+                                                                   int micros) {
+    std::vector<std::vector<strategy::Turn>> turns;
+    const int parts = way.options.split.parts;
+    for (int part = 0; part < parts; ++part) {
+      const int ahead = 2 * (parts - 1 - part) + 1;
+      turns.push_back(turns_of(way.options.pipeline, {part, parts, ahead}, micros));
+    }
+    return turns;
+  }
+  double seconds(const std::vector<double>& until, size_t first, size_t end, int piece) const {
+    return (until[end] - until[first]) / place(piece).speed;
+  }
   const Place& place(int piece) const { return places_[static_cast<size_t>(piece % parts_)]; }
 
   const NetworkGraph& network_;
@@ -134,13 +141,111 @@ class Costs {
   const double micros_;
   const double samples_;
   const std::vector<Place> places_;
+  const std::vector<std::vector<strategy::Turn>> turns_;  // of each worker
   std::vector<double> until_{0};  // of all units before
+  std::vector<double> forward_{0};  // of that
   std::vector<double> weights_{0};
   std::vector<double> kept_{0};
   double update_s_ = 0;
   double wire_bytes_ = 4;
   double kept_scale_ = 1;
 };
+
+/// Turns of a pipeline in time.
+class Clockwork {
+ public:
+  struct Times {
+    double forward = 0;   // of a micro-batch, seconds
+    double backward = 0;
+    double comes = 0;     // until a micro-batch's values have come from the piece before
+    double after = 0;     // updates and gradients that cross
+  };
+  Clockwork(const std::vector<std::vector<strategy::Turn>>& turns, std::vector<Times> pieces,
+            size_t micros)
+      : turns_(turns),
+        pieces_(std::move(pieces)),
+        micros_(micros),
+        forward_at_(pieces_.size() * micros, kNever),
+        backward_at_(forward_at_),
+        workers_(turns.size()) {}
+
+  /// From one step to the next.
+  double period() {
+    for (bool moves = true; moves;) {
+      moves = false;
+      for (size_t worker = 0; worker < turns_.size(); ++worker) {
+        while (workers_[worker].next < turns_[worker].size() && take(worker)) moves = true;
+      }
+    }
+    double period = 0;
+    for (size_t worker = 0; worker < workers_.size(); ++worker) {
+      if (workers_[worker].next < turns_[worker].size()) return kNever;  // they wait for each other
+      double after = 0;
+      for (size_t piece = worker; piece < pieces_.size(); piece += workers_.size()) {
+        after += pieces_[piece].after;
+      }
+      period = std::max(period, workers_[worker].now - workers_[worker].began + after);
+    }
+    return period;
+  }
+
+ private:
+  struct Worker {
+    size_t next = 0;
+    double now = 0;
+    double began = kNever;
+    double sent = 0;  // its wire is free again
+  };
+
+  bool take(size_t worker) {
+    Worker& own = workers_[worker];
+    const strategy::Turn& turn = turns_[worker][own.next];
+    const size_t piece = worker + static_cast<size_t>(turn.piece) * workers_.size();
+    const auto micro = static_cast<size_t>(turn.micro);
+    const size_t at = piece * micros_ + micro;
+    const bool first = piece == 0;
+    const bool last = piece + 1 == pieces_.size();
+    double ready = 0;
+    if (!turn.backward && !first) ready = forward_at_[at];
+    if (turn.backward && !last) ready = backward_at_[at];
+    if (ready == kNever) return false;
+    const double start = std::max(own.now, ready);
+    own.began = std::min(own.began, start);
+    own.now = start + (turn.backward ? pieces_[piece].backward : pieces_[piece].forward);
+    if (!turn.backward && !last) forward_at_[at + micros_] = send(own, pieces_[piece + 1].comes);
+    if (turn.backward && !first) backward_at_[at - micros_] = send(own, pieces_[piece].comes);
+    ++own.next;
+    return true;
+  }
+  static double send(Worker& from, double seconds) {
+    return from.sent = std::max(from.sent, from.now) + seconds;
+  }
+
+  const std::vector<std::vector<strategy::Turn>>& turns_;
+  const std::vector<Times> pieces_;
+  const size_t micros_;
+  std::vector<double> forward_at_;  // piece, micro-batch: what it reads has come
+  std::vector<double> backward_at_;
+  std::vector<Worker> workers_;
+};
+
+double Costs::estimate(const std::vector<size_t>& begins) const {
+  std::vector<Clockwork::Times> pieces;
+  for (size_t i = 0; i < begins.size(); ++i) {
+    const size_t end = i + 1 < begins.size() ? begins[i + 1] : units();
+    const int piece = static_cast<int>(i);
+    const double forward = seconds(forward_, begins[i], end, piece);
+    const double weights = weights_[end] - weights_[begins[i]];
+    const double slowest =
+        i == 0 ? kNever : std::min(place(piece).bandwidth, place(piece - 1).bandwidth);
+    pieces.push_back({forward, seconds(until_, begins[i], end, piece) - forward,
+                      samples_ * network_.bytes_into(begins[i], end) / slowest,
+                      update_s_ * weights / place(piece).speed +
+                          2 * (replicas_ - 1.0) / replicas_ * weights * wire_bytes_ /
+                              place(piece).bandwidth});
+  }
+  return Clockwork(turns_, std::move(pieces), static_cast<size_t>(micros_)).period();
+}
 
 /// The units at which pieces begin, each with at most `slowest` seconds a step, that together
 /// compute and send for the shortest time; empty: there are none.
@@ -202,6 +307,71 @@ double least_slowest(const Costs& costs) {
   return reached;
 }
 
+/// Cuts next to these.
+std::vector<std::vector<size_t>> neighbours(const NetworkGraph& network,
+                                            const std::vector<size_t>& begins) {
+  const std::vector<graph::Unit>& units = network.units();
+  std::vector<std::vector<size_t>> found;
+  const auto add = [&](size_t first, size_t count, int by) {
+    std::vector<size_t> moved = begins;
+    for (size_t i = first; i < std::min(first + count, moved.size()); ++i) {
+      const int direction = by < 0 ? -1 : 1;
+      for (int steps = std::abs(by); steps > 0; --steps) {
+        do {
+          moved[i] += static_cast<size_t>(direction);
+        } while (moved[i] > 0 && moved[i] < units.size() && !units[moved[i]].can_begin);
+        if (moved[i] == 0 || moved[i] >= units.size()) return;
+      }
+    }
+    if (std::adjacent_find(moved.begin(), moved.end(), std::greater_equal<>()) == moved.end()) {
+      found.push_back(std::move(moved));
+    }
+  };
+  for (const auto& [count, by] : {std::pair{1, 1}, {2, 1}, {1, 2}, {3, 1}}) {
+    for (size_t i = 0; i + static_cast<size_t>(count) <= begins.size(); ++i) {
+      add(i, static_cast<size_t>(count), -by);
+      add(i, static_cast<size_t>(count), by);
+    }
+  }
+  return found;
+}
+
+bool all_fit(const Costs& costs, const std::vector<size_t>& begins) {
+  for (size_t i = 0; i < begins.size(); ++i) {
+    const size_t end = i + 1 < begins.size() ? begins[i + 1] : costs.units();
+    if (!costs.fits(begins[i], end, static_cast<int>(i))) return false;
+  }
+  return true;
+}
+
+/// From each of these on to better ones next to it, by estimates, as many as take no long time.
+void climb(const Costs& costs, const NetworkGraph& network,
+           std::map<std::vector<size_t>, double>& found) {
+  constexpr double kMostTurns = 4e6;  // about a tenth of a second
+  double left = kMostTurns;
+  const std::map<std::vector<size_t>, double> starts = found;
+  for (const auto& [start, start_seconds] : starts) {
+    std::vector<size_t> now = start;
+    double seconds = start_seconds;
+    for (bool goes_on = true; goes_on && left > 0;) {
+      goes_on = false;
+      for (std::vector<size_t> cuts : neighbours(network, {now.begin() + 1, now.end()})) {
+        cuts.insert(cuts.begin(), 0);
+        const auto [known, is_new] = found.try_emplace(cuts, kNever);
+        if (!is_new) continue;
+        left -= costs.turns();
+        if (all_fit(costs, cuts)) known->second = costs.estimate(cuts);
+        if (known->second >= seconds) continue;
+        seconds = known->second;
+        now = cuts;
+        goes_on = true;
+        break;
+      }
+    }
+  }
+  std::erase_if(found, [](const auto& one) { return one.second == kNever; });
+}
+
 }  // namespace
 
 std::vector<strategy::Split> good_cuts(const Workload& workload, const ClusterProfile& cluster,
@@ -216,6 +386,7 @@ std::vector<strategy::Split> good_cuts(const Workload& workload, const ClusterPr
     const std::vector<size_t> begins = cut_within(costs, slack * slowest);
     if (!begins.empty()) found.emplace(begins, costs.estimate(begins));
   }
+  if (most > 1) climb(costs, network, found);
   std::vector<std::pair<double, std::vector<size_t>>> best;
   for (const auto& [begins, seconds] : found) best.emplace_back(seconds, begins);
   std::sort(best.begin(), best.end());
@@ -248,21 +419,13 @@ strategy::Split best_cut(const Workload& workload, const ClusterProfile& cluster
   };
   constexpr size_t kFirst = 6;
   for (const strategy::Split& split : good_cuts(workload, cluster, way, kFirst)) better(split);
-  // Each cut a unit to the left or to the right, as long as that helps.
+  // From there on some cuts are moved, as long as that helps: one, two neighbours, one further.
+  const auto moves = [&] { return neighbours(network, network.begins_of(best, pieces)); };
   for (bool goes_on = least < kNever; goes_on && simulations > 0;) {
     goes_on = false;
-    const std::vector<size_t> begins = network.begins_of(best, pieces);
-    for (size_t i = 0; i < begins.size(); ++i) {
-      for (const bool right : {false, true}) {
-        std::vector<size_t> moved = begins;
-        const size_t before = i == 0 ? 0 : moved[i - 1];
-        const size_t behind = i + 1 < moved.size() ? moved[i + 1] : network.units().size();
-        do {
-          moved[i] += right ? 1 : -1;
-        } while (moved[i] > before && moved[i] < behind && !network.units()[moved[i]].can_begin);
-        if (moved[i] <= before || moved[i] >= behind) continue;
-        goes_on = better(network.split_at(moved, way.options.split.parts)) || goes_on;
-      }
+    for (const std::vector<size_t>& moved : moves()) {
+      goes_on = better(network.split_at(moved, way.options.split.parts)) || goes_on;
+      if (goes_on) break;
     }
   }
   return best;

@@ -38,10 +38,12 @@ std::vector<int> part_counts(int workers, int pieces) {
 }
 
 /// Divisors of a replica's samples: near 2, 4 and 8 times as many micro-batches as parts.
-std::vector<int64_t> micro_batch_counts(const Workload& workload, int64_t share, int parts) {
+std::vector<int64_t> micro_batch_counts(const Workload& workload, int64_t share, int parts,
+                                        bool few) {
   if (workload.accumulate > 1) return {workload.accumulate};
   std::vector<int64_t> counts;
   for (const int64_t wish : {1, 2, 4, 8}) {
+    if (few && wish % 2 == 0 && wish != 4) continue;
     int64_t best = 1;
     for (int64_t count = 1; count <= share; ++count) {
       if (share % count != 0) continue;
@@ -137,11 +139,13 @@ std::vector<Candidate> part_candidates(const SearchSpace& space, const ClusterPr
     for (const strategy::Options& options : exchanges(space, workers / parts)) {
       Candidate way{workers, options};
       way.options.split = Split::layers(parts);
+      const bool few = workers > kAllParts;
       for (const int64_t micros :
-           micro_batch_counts(workload, worker_batch(workload, way), parts)) {
+           micro_batch_counts(workload, worker_batch(workload, way), parts, few)) {
         way.micro_batches = micros;
         for (const Pipeline& pipeline :
              {Pipeline{}, Pipeline{Pipeline::Kind::interleaved, 2}}) {
+          if (few && pipeline.pieces > 1) continue;
           way.options.split = Split::layers(parts);
           way.options.pipeline = pipeline;
           if (pipeline.pieces * parts > pieces || !is_possible(workload, way)) continue;

@@ -202,12 +202,15 @@ class Planner {
       }
     }
     for (Candidate& way : best) {
-      constexpr int kSimulations = 30;
+      constexpr int kMost = 40;
+      const double effort = effort_of(workload_, cluster_, way);
+      const int simulations = static_cast<int>(
+          std::clamp(options_.effort / 20 / std::max(1.0, effort), 0.0, 1.0 * kMost));
       const bool consecutive = way.options.split.kind != strategy::Split::Kind::branches;
-      if (stopped() || !consecutive || !take_effort(way, kSimulations)) continue;
-      plan_.considered += kSimulations;
-      plan_.simulated += kSimulations;
-      strategy::Split split = best_cut(workload_, cluster_, way, kSimulations);
+      if (stopped() || !consecutive || simulations == 0 || !take_effort(way, simulations)) continue;
+      plan_.considered += simulations;
+      plan_.simulated += simulations;
+      strategy::Split split = best_cut(workload_, cluster_, way, simulations);
       if (split == way.options.split) continue;
       way.options.split = std::move(split);
       all_.push_back(predicted(way));

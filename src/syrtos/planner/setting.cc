@@ -255,6 +255,10 @@ Setting setting_of(const Workload& workload, const ClusterProfile& cluster,
   s.steps = varies ? std::max(4, 64 / s.team.workers) : few;
   if (s.team.workers > 64) s.steps = candidate.options.sync.in_step() ? 2 : 4;
   if (s.team.workers > 256) s.steps = candidate.options.sync.in_step() ? 1 : 2;
+  if (!s.parts.empty() && !varies) {  // nothing is left to chance
+    s.warm_up = 1;
+    s.steps = 2;
+  }
   if (!candidate.options.sync.in_step()) {
     s.stagger = bound_seconds(workload, cluster, candidate);
     s.warm_up += 1;
@@ -287,10 +291,11 @@ double messages_of(const Setting& setting, const strategy::Bucket& bucket, int w
 
 /// What crosses between parts, and between the workers that have the same.
 double messages_of_parts(const Setting& setting) {
+  constexpr double kStage = 6;  // waited for, computed and left behind, it costs so many messages
   double messages = 0;
   for (const PartWork& part : setting.parts) {
     for (const strategy::Stage& stage : part.stages) {
-      messages += setting.team.replicas() * static_cast<double>(stage.leaves.size());
+      messages += setting.team.replicas() * (kStage + static_cast<double>(stage.leaves.size()));
     }
     for (const strategy::Bucket& bucket : part.layout.buckets) {
       messages += messages_of(setting, bucket, setting.team.replicas());

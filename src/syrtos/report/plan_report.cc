@@ -116,6 +116,8 @@ json to_json(const Prediction& p, const Workload& workload, const PlanCommands& 
           {"sync", to_string(p.candidate.options.sync)},
           {"wire", to_string(p.candidate.options.wire)},
           {"split", to_string(p.candidate.options.split)},
+          {"pipeline", to_string(p.candidate.options.pipeline)},
+          {"accumulate", accumulate_of(workload, p.candidate)},
           {"bucket_mb", p.candidate.options.bucket_mb},
           {"step", p.step.seconds},
           {"computing", p.step.computing},
