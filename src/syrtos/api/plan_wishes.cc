@@ -44,6 +44,20 @@ SearchSpace space_of(const PlanWishes& wishes, const ClusterProfile& cluster) {
   for (const std::string& word : split(wishes.wires)) {
     space.wires.push_back(strategy::parse_wire(word));
   }
+  for (const std::string& word : split(wishes.splits)) {
+    const strategy::Split wish = strategy::parse_split(word);
+    using Kind = strategy::Split::Kind;
+    if (wish.kind == Kind::branches || wish.kind == Kind::names) {
+      fail_request(
+          "--split: expected none, columns, layers:N or auto (any number of parts, cut where it is "
+          "best), found '{}': a plan finds out where to cut",
+          word);
+    }
+    space.splits.push_back(wish);
+  }
+  for (const std::string& word : split(wishes.pipelines)) {
+    space.pipelines.push_back(strategy::parse_pipeline(word));
+  }
   space.bucket_mb = wishes.bucket_mb;
   const std::vector<std::string> workers = split(wishes.workers);
   int slots = 0;

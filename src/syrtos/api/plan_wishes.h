@@ -15,6 +15,8 @@ struct PlanWishes {
   std::string exchanges = {};
   std::string syncs = {};
   std::string wires = {};
+  std::string splits = {};
+  std::string pipelines = {};
   double bucket_mb = 0;
   std::string goal = "result";
   double seconds = 1;  ///< to measure each batch size for

@@ -239,14 +239,15 @@ int run_train(TrainOptions options, const Context& context) {
                  options.slots != 0 ? "--slots" : "--combine");
   }
   if (!options.launcher.empty()) chosen_launcher(options);  // refuses unknown ones
-  if (!options.automatic && !(options.cluster.empty() && options.compute.empty())) {
-    fail_request("{} is for the plan of --auto: give --auto too, or leave it out",
+  const bool plans = options.automatic || plans_parts(request.job, options);
+  if (!plans && !(options.cluster.empty() && options.compute.empty())) {
+    fail_request("{} is for the plan of --auto or --split auto: give one of them too, or leave it out",
                  options.cluster.empty() ? "--compute" : "--cluster");
   }
   if (options.installed && options.hosts.empty()) {
     fail_request("--installed is for --hosts: name the hosts, or leave it out");
   }
-  if (options.automatic) request = plan_first(std::move(request), options, context);
+  if (plans) request = plan_first(std::move(request), options, context);
   if (!context.environment.mpi.empty()) return train_under_mpi(request, options, context);
   if (const auto started = launch::find_started_rank(context.environment.scheduler)) {
     return train_as_started(request, *started, options, context);
@@ -260,7 +261,7 @@ int run_train(TrainOptions options, const Context& context) {
   }
   const std::optional<launch::Allocation> allocation = allocation_for(options, context);
   const bool hosts = allocation || !options.hosts.empty();
-  if (hosts && !options.sets("distribute.workers") && !options.automatic) {
+  if (hosts && !options.sets("distribute.workers") && !plans) {
     request.job = api::fill_hosts(
         std::move(request.job), allocation ? allocation->hosts : launch::read_hosts(options.hosts));
   }

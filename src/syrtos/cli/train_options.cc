@@ -71,19 +71,46 @@ PlanOptions plan_options_of(const job::JobRequest& job, const TrainOptions& opti
   plan.exchanges = fixed("distribute.exchange", job.exchange, plain.exchange, "");
   plan.syncs = fixed("distribute.sync", job.sync, plain.sync, "split");
   plan.wires = fixed("distribute.wire", job.wire, plain.wire, "f32");
+  plan.splits = fixed("distribute.split", job.split, plain.split, "");
+  plan.pipelines = fixed("distribute.pipeline", job.pipeline, plain.pipeline, "");
   plan.bucket_mb = job.bucket_mb;
   if (!plan.cluster.empty() && plan.hosts.empty() &&
       planner::cluster_of(plan.cluster).hosts.size() > 1) {
     fail_request(
         "--cluster {}: --auto trains on the hosts that it plans for: name them with --hosts FILE, "
-        "or "
-        "leave --cluster out to use this machine alone ('syrtos plan' plans without hosts)",
+        "or leave --cluster out to use this machine alone ('syrtos plan' plans without hosts)",
         plan.cluster);
   }
   return plan;
 }
 
+/// With --split auto alone all that was asked for stays, and so does the number of workers.
+void plan_parts_alone(const job::JobRequest& job, const TrainOptions& options, PlanOptions& plan) {
+  const bool given = options.sets("distribute.workers") || job.workers > 1;
+  if (!given && options.hosts.empty()) {
+    fail_request("--split auto: in parts for how many workers? Give --workers N or --hosts HOSTS");
+  }
+  if (given) plan.workers = fmt::format("1,{}", job.workers);
+  plan.exchanges = job.exchange;
+  plan.syncs = job.sync;
+  plan.wires = job.wire;
+}
+
+/// The best way that has the network in parts.
+const planner::Prediction& best_in_parts(const planner::Plan& plan) {
+  for (const planner::Prediction& way : plan.ranked) {
+    if (way.candidate.options.split.cuts()) return way;
+  }
+  fail_request(
+      "--split auto: no cut was found that fits: fewer --workers, a --batch that more micro-batches "
+      "divide, or --exchange allreduce with --sync join or split");
+}
+
 }  // namespace
+
+bool plans_parts(const job::JobRequest& job, const TrainOptions& options) {
+  return job.split == "auto" && options.resume.empty();
+}
 
 api::TrainRequest plan_first(api::TrainRequest request, TrainOptions& options,
                              const Context& context) {
@@ -94,9 +121,11 @@ api::TrainRequest plan_first(api::TrainRequest request, TrainOptions& options,
     fail_request("--auto plans a new run: leave --resume out, or --auto");
   }
   PlanOptions plan = plan_options_of(request.job, options);
+  if (!options.automatic) plan_parts_alone(request.job, options, plan);
   if (!options.compute.empty()) request.job = planned_job(options, plan);
   const api::Planned planned = make_plan(plan, request.job, context, !options.json);
-  const planner::Prediction& best = planned.plan.best();
+  const planner::Prediction& best =
+      options.automatic ? planned.plan.best() : best_in_parts(planned.plan);
   const PlanWords words(options, plan, planned);
   options.hosts = words.hosts_for(best);
   if (!options.json) {

@@ -42,8 +42,11 @@ struct TrainOptions {
 /// The job file, or the run to go on with, and the options that override it. Throws RequestError.
 job::JobRequest read_job(const TrainOptions& options);
 
-/// The plan that --auto makes: prints it and returns the request in its way. The hosts of the
-/// options become those that were planned for.
+/// With --split auto a plan finds the parts of the network.
+bool plans_parts(const job::JobRequest& job, const TrainOptions& options);
+
+/// The plan that --auto makes, or --split auto: prints it and returns the request in its way. The
+/// hosts of the options become those that were planned for.
 api::TrainRequest plan_first(api::TrainRequest request, TrainOptions& options,
                              const Context& context);
 

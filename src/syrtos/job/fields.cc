@@ -318,8 +318,8 @@ constexpr JobField kFields[] = {
      .option = "--split",
      .type = "text",
      .help = "what each worker has of the network: none (all of it), columns (of large dense "
-             "layers), layers:N (one of N parts), branches, or layers that begin the parts, such "
-             "as conv3,fc1 or a file of them",
+             "layers), layers:N (one of N parts), branches, auto (parts that a plan finds), or "
+             "layers that begin the parts, such as conv3,fc1 or a file of them",
      .member = &JobRequest::split,
      .may_change = true},
     {.key = "distribute.pipeline",

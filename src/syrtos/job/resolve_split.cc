@@ -24,6 +24,8 @@ graph::Placement placement_of(const Job& job, const graph::Graph& graph) {
       return place_consecutively(graph, split.parts * job.strategy.pipeline.pieces);
     case Split::Kind::branches:
       return graph::place_branches(graph);
+    case Split::Kind::automatic:  // nobody has planned: a part for each worker
+      return place_consecutively(graph, job.workers * job.strategy.pipeline.pieces);
     default:
       return place_by_names(graph, split.names);
   }

@@ -28,11 +28,18 @@ int most_pieces(const NetworkGraph& network) {
                     [](const graph::Unit& unit) { return unit.can_begin; }));
 }
 
-std::vector<int> part_counts(int workers, int pieces) {
+std::vector<int> part_counts(const SearchSpace& space, int workers, int pieces) {
+  const auto may = [&](int parts) {
+    return space.splits.empty() ||
+           std::any_of(space.splits.begin(), space.splits.end(), [&](const Split& split) {
+             return split.kind == Split::Kind::automatic ||
+                    (split.kind == Split::Kind::layers && split.parts == parts);
+           });
+  };
   std::vector<int> counts;
   for (int parts = 2; parts <= std::min({workers, pieces, kMostParts}); ++parts) {
     const bool usual = workers <= kAllParts || parts == workers || (parts & (parts - 1)) == 0;
-    if (workers % parts == 0 && usual) counts.push_back(parts);
+    if (workers % parts == 0 && usual && may(parts)) counts.push_back(parts);
   }
   return counts;
 }
@@ -40,7 +47,7 @@ std::vector<int> part_counts(int workers, int pieces) {
 /// Divisors of a replica's samples: near 2, 4 and 8 times as many micro-batches as parts.
 std::vector<int64_t> micro_batch_counts(const Workload& workload, int64_t share, int parts,
                                         bool few) {
-  if (workload.accumulate > 1) return {workload.accumulate};
+  if (workload.accumulate > 1) return {workload.accumulate};  // as asked for
   std::vector<int64_t> counts;
   for (const int64_t wish : {1, 2, 4, 8}) {
     if (few && wish % 2 == 0 && wish != 4) continue;
@@ -135,7 +142,12 @@ std::vector<Candidate> part_candidates(const SearchSpace& space, const ClusterPr
   std::vector<Candidate> all;
   if (!may_cut(space, workload)) return all;
   const int pieces = most_pieces(*workload.network);
-  for (const int parts : part_counts(workers, pieces)) {
+  std::vector<Pipeline> pipelines = space.pipelines;
+  if (pipelines.empty()) {
+    pipelines.push_back({});
+    if (workers <= kAllParts) pipelines.push_back({Pipeline::Kind::interleaved, 2});
+  }
+  for (const int parts : part_counts(space, workers, pieces)) {
     for (const strategy::Options& options : exchanges(space, workers / parts)) {
       Candidate way{workers, options};
       way.options.split = Split::layers(parts);
@@ -143,9 +155,7 @@ std::vector<Candidate> part_candidates(const SearchSpace& space, const ClusterPr
       for (const int64_t micros :
            micro_batch_counts(workload, worker_batch(workload, way), parts, few)) {
         way.micro_batches = micros;
-        for (const Pipeline& pipeline :
-             {Pipeline{}, Pipeline{Pipeline::Kind::interleaved, 2}}) {
-          if (few && pipeline.pieces > 1) continue;
+        for (const Pipeline& pipeline : pipelines) {
           way.options.split = Split::layers(parts);
           way.options.pipeline = pipeline;
           if (pipeline.pieces * parts > pieces || !is_possible(workload, way)) continue;
@@ -153,7 +163,7 @@ std::vector<Candidate> part_candidates(const SearchSpace& space, const ClusterPr
           if (splits.empty()) continue;
           way.options.split = splits[0];
           all.push_back(way);
-          if (pipeline.pieces > 1) continue;
+          if (!(pipeline == Pipeline{})) continue;
           if (auto branches = by_branches(workload, way)) all.push_back(*branches);
         }
       }

@@ -41,6 +41,7 @@ Series bound_of(const Prediction& best, const Plan& plan, const Workload& worklo
     Candidate candidate = best.candidate;
     candidate.workers = n;
     if (!fits(cluster, candidate)) break;
+    if (n % candidate.options.split.parts != 0) continue;
     const auto steps = static_cast<double>(steps_per_epoch(workload, candidate));
     const double epoch = steps * bound_seconds(workload, cluster, candidate);
     series.points.push_back({static_cast<double>(n), plan.alone.epoch_s / epoch});

@@ -188,6 +188,8 @@ std::string to_string(const Split& split) {
       return "branches";
     case Split::Kind::names:
       return fmt::format("{}", fmt::join(split.names, ","));
+    case Split::Kind::automatic:
+      return "auto";
   }
   return "?";
 }
@@ -199,7 +201,8 @@ Split parse_split(std::string_view text) {
   }
   for (const auto& [name, kind] : {std::pair{"none", Split::Kind::none},
                                    {"columns", Split::Kind::columns},
-                                   {"branches", Split::Kind::branches}}) {
+                                   {"branches", Split::Kind::branches},
+                                   {"auto", Split::Kind::automatic}}) {
     if (words.name != name) continue;
     expect_no_number(words, "--split");
     return {kind, 1, {}};

@@ -106,6 +106,7 @@ struct Split {
     layers,    ///< one of `parts` parts, each of consecutive layers, of about equal work
     branches,  ///< one of its branches
     names,     ///< one of the parts that begin with these layers
+    automatic,  ///< one of the parts that a plan finds best
   };
   Kind kind = Kind::none;
   /// Workers that have the network together, each a part of it. For branches and names it is known
@@ -178,7 +179,7 @@ Exchange parse_exchange(std::string_view text);
 Sync parse_sync(std::string_view text);
 /// "f32", "bf16", "threshold:T".
 Wire parse_wire(std::string_view text);
-/// "none", "columns", "layers:N", "branches", or names of layers: "conv3,fc1".
+/// "none", "columns", "layers:N", "branches", "auto", or names of layers: "conv3,fc1".
 Split parse_split(std::string_view text);
 /// Where weights are updated unless somebody says otherwise: at the servers, if there are any.
 UpdateAt default_update(const Exchange& exchange);

@@ -51,20 +51,6 @@ std::vector<const graph::Program*> programs_of(CompiledNetwork& network) {
   return programs;
 }
 
-/// Of items first .. last - 1 of `count`. A few kernels more or less than were measured, as other
-/// batch sizes have them, stretch or shorten the list.
-double seconds_of(const std::vector<double>& measured, size_t first, size_t last, size_t count) {
-  const double scale = static_cast<double>(measured.size()) / static_cast<double>(count);
-  const double begin = static_cast<double>(first) * scale;
-  const double end = static_cast<double>(last) * scale;
-  double sum = 0;
-  for (size_t i = 0; i < measured.size(); ++i) {
-    const auto at = static_cast<double>(i);
-    sum += measured[i] * std::clamp(std::min(end, at + 1) - std::max(begin, at), 0.0, 1.0);
-  }
-  return sum;
-}
-
 }  // namespace
 
 std::vector<optim::Segment> tensors_of(const graph::Parameters& parameters) {
@@ -108,29 +94,16 @@ const StagedPass& NetworkReplica::staged(const Size& size) {
 }
 
 void NetworkReplica::replay_times(PassStage& stage) const {
-  const std::vector<double> measured = replay_->pass_of(stage.program->batch()).items;
+  const std::vector<double> seconds = replay_->of(*stage.program, stage.piece);
   const std::vector<graph::Program::Item>& items = stage.program->program().items();
   for (size_t item = stage.part.first; item < stage.part.last; ++item) {
     const bool forward = items[item].phase == graph::Phase::forward;
-    (forward ? stage.replayed.forward_s : stage.replayed.backward_s) +=
-        seconds_of(measured, item, item + 1, items.size());
+    (forward ? stage.replayed.forward_s : stage.replayed.backward_s) += seconds[item];
   }
 }
 
 void NetworkReplica::replay(const strategy::ComputeTimes& times) {
-  const std::string name = network_.network().name();
-  std::vector<size_t> tensors;
-  for (const optim::Segment& tensor : layout_.tensors) tensors.push_back(tensor.elements);
-  // With other instruction sets tensors are padded in another way, so the name is enough.
-  const bool fits = times.network == name || times.tensors == tensors;
-  if (!fits || times.passes[0].items.empty()) {
-    fail_request("--replay: expected the kernel times of {}, found {} of {}", name,
-                 times.passes[0].items.empty() ? "none" : "those", times.network);
-  }
-  if (network_.division().in_pieces()) {
-    fail_request("--replay: which kernels belong to which part of --split was not measured");
-  }
-  replay_ = times;
+  replay_.emplace(network_, layout_.tensors, times);
   staged_.clear();
 }
 
@@ -293,8 +266,7 @@ void NetworkReplica::update(size_t first, size_t count, const optim::Hyper& hype
 
 /// Known when it is replayed; elsewhere it takes the time that it takes.
 double NetworkReplica::update_seconds(size_t count) const {
-  if (!replay_) return 0;
-  return replay_->update_s * static_cast<double>(count) / static_cast<double>(layout_.elements());
+  return replay_ ? replay_->update_seconds(count) : 0;
 }
 
 void NetworkReplica::weights_changed(size_t first, size_t count) {

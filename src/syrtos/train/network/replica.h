@@ -7,11 +7,11 @@
 
 #include "syrtos/base/clock.h"
 #include "syrtos/optim/clip.h"
-#include "syrtos/strategy/compute_times.h"
 #include "syrtos/strategy/replica.h"
 #include "syrtos/strategy/step_sums.h"
 #include "syrtos/train/checkpoint/snapshot.h"
 #include "syrtos/train/measure/kernel_times.h"
+#include "syrtos/train/network/replayed_times.h"
 #include "syrtos/train/network/staged_pass.h"
 
 namespace syrtos::train {
@@ -97,7 +97,7 @@ class NetworkReplica final : public strategy::Replica {
   const PassStage* last_ = nullptr;       // of which there are none yet
   std::vector<graph::PhaseTimes> times_;  // of the pass's stages
   KernelTimes profile_;
-  std::optional<strategy::ComputeTimes> replay_;
+  std::optional<ReplayedTimes> replay_;
   double late_s_ = 0;  // so much too late the last sleep ended
   Clock::time_point slept_until_;
 };
