@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "syrtos/graph/passes.h"
-#include "syrtos/nn/network.h"
+#include "syrtos/base/error.h"
 #include "syrtos/planner/part_work.h"
+#include "syrtos/planner/plan.h"
 #include "syrtos/planner/simulate.h"
 #include "tests/planner/towers.h"
 
@@ -97,6 +97,75 @@ TEST(PartsInMemory, EachHasItsWeightsAndWhatIsOnItsWay) {
     return part_memory(workload, in_parts(2, 16, pipeline))[1];
   };
   EXPECT_LT(most("1f1b"), most("fill-drain"));
+}
+
+/// Wide layers on slow wires: no exchange of gradients is worth it.
+Workload wide() { return tower_of(std::vector<int64_t>(8, 512), 64, 0.4); }
+
+ClusterProfile slow_hosts(int count, double memory = 0) {
+  ClusterProfile cluster = fast_hosts(count);
+  for (HostProfile& host : cluster.hosts) {
+    host.bandwidth = 10e6;
+    host.latency = 60e-6;
+    host.memory = memory;
+  }
+  return cluster;
+}
+
+TEST(PlansInParts, AreChosenWhereGradientsAreTooLargeForTheWire) {
+  const Plan plan = make_plan(wide(), slow_hosts(4), {});
+  const Prediction& best = plan.best();
+  EXPECT_TRUE(best.candidate.options.split.cuts()) << way_of(best.candidate);
+  EXPECT_EQ(best.candidate.workers, 4);
+  EXPECT_EQ(effect_of(best.candidate), "same result");
+  EXPECT_GT(best.speed_up, 2);
+  EXPECT_THAT(best.reason, testing::HasSubstr("parts compute"));
+  // All ways are ranked beside each other.
+  const auto best_of = plan.best_of_each_kind();
+  for (const int division : {0, 2}) {
+    EXPECT_TRUE(std::any_of(best_of.begin(), best_of.end(), [&](const Prediction* way) {
+      return way->candidate.workers > 1 && kind_of(way->candidate).division == division;
+    })) << division;
+  }
+}
+
+TEST(PlansInParts, ANetworkThatFitsNoHostGetsAPlan) {
+  const double whole = memory_of(wide(), {});
+  const Plan plan = make_plan(wide(), slow_hosts(4, 0.6 * whole), {});
+  EXPECT_FALSE(plan.alone_fits);
+  EXPECT_TRUE(plan.best().candidate.options.split.cuts());
+  for (const Prediction& way : plan.ranked) {
+    EXPECT_LE(way.memory, 0.6 * whole) << way_of(way.candidate);
+  }
+}
+
+TEST(PlansInParts, WhatFitsInNoPartsIsRefusedWithNumbers) {
+  const double whole = memory_of(wide(), {});
+  try {
+    make_plan(wide(), slow_hosts(4, 0.05 * whole), {});
+    FAIL() << "it fits";
+  } catch (const RequestError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("of 4 parts the largest needs"));
+  }
+}
+
+TEST(PlansInParts, OnlyWhatWasAskedForIsConsidered) {
+  PlanOptions options;
+  options.space.splits = {strategy::parse_split("layers:2")};
+  options.space.workers = {1, 4};
+  for (const Prediction& way : make_plan(wide(), slow_hosts(4), options).ranked) {
+    EXPECT_EQ(way.candidate.options.split.parts, way.candidate.workers > 1 ? 2 : 1);
+  }
+  options.space.splits = {Split::none()};
+  for (const Prediction& way : make_plan(wide(), slow_hosts(4), options).ranked) {
+    EXPECT_FALSE(way.candidate.options.split.cuts());
+  }
+  Workload workload = wide();
+  workload.accumulate = 16;
+  options.space.splits = {strategy::parse_split("auto")};
+  const Plan plan = make_plan(workload, slow_hosts(4), options);
+  ASSERT_NE(plan.best_distributed(), nullptr);
+  EXPECT_EQ(plan.best_distributed()->candidate.micro_batches, 16);
 }
 
 }  // namespace

@@ -172,4 +172,25 @@ std::vector<Candidate> part_candidates(const SearchSpace& space, const ClusterPr
   return all;
 }
 
+std::optional<LeastMemory> least_memory_in_parts(const SearchSpace& space, ClusterProfile cluster,
+                                                 const Workload& workload) {
+  std::optional<LeastMemory> least;
+  int slots = 0;
+  for (HostProfile& host : cluster.hosts) {
+    host.memory = 0;  // whatever it needs
+    slots += host.slots;
+  }
+  for (int workers = 2; workers <= slots; ++workers) {
+    const bool may = space.workers.empty() ||
+                     std::find(space.workers.begin(), space.workers.end(), workers) !=
+                         space.workers.end();
+    if (!may || (workers > kAllParts && workers != slots)) continue;
+    for (const Candidate& way : part_candidates(space, cluster, workload, workers)) {
+      const double bytes = memory_of(workload, way);
+      if (!least || bytes < least->bytes) least = {way, bytes};
+    }
+  }
+  return least;
+}
+
 }  // namespace syrtos::planner

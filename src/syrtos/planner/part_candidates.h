@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "syrtos/planner/candidates.h"
@@ -14,5 +15,14 @@ std::vector<Candidate> part_candidates(const SearchSpace& space, const ClusterPr
 
 /// Whether a plan may cut the network into parts.
 bool may_cut(const SearchSpace& space, const Workload& workload);
+
+/// The bytes that the largest of the parts needs at least, in whatever way a plan may cut the
+/// network, and the way; nothing where it may not.
+struct LeastMemory {
+  Candidate way = {};
+  double bytes = 0;
+};
+std::optional<LeastMemory> least_memory_in_parts(const SearchSpace& space, ClusterProfile cluster,
+                                                 const Workload& workload);
 
 }  // namespace syrtos::planner

@@ -10,6 +10,7 @@
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 #include "syrtos/planner/cuts.h"
+#include "syrtos/planner/part_candidates.h"
 #include "syrtos/planner/ranking.h"
 #include "syrtos/planner/reason.h"
 #include "syrtos/planner/what_if.h"
@@ -140,6 +141,15 @@ class Planner {
     int64_t& batch = smaller.batch;
     while (batch > 1 && memory_of(smaller, alone()) > host.memory) batch /= 2;
     const bool helps = memory_of(smaller, alone()) <= host.memory;
+    std::string not_even =
+        "not even a batch of 1 would fit, and no way of distributing it divides the weights: a "
+        "smaller network, or hosts with more memory";
+    if (const auto parts = least_memory_in_parts(options_.space, cluster_, workload_)) {
+      not_even = fmt::format(
+          "not even a batch of 1 would fit, and of {} parts the largest needs {}: more hosts, or "
+          "hosts with so much memory",
+          parts->way.options.split.parts, format_bytes(parts->bytes));
+    }
     fail_request("{} with a batch of {} needs {} per worker, {} more than the {} of {}: {}",
                  workload_.compute.network, workload_.batch, format_bytes(plan_.alone.memory),
                  format_bytes(plan_.alone.memory - host.memory), format_bytes(host.memory),
@@ -147,8 +157,7 @@ class Planner {
                  helps ? fmt::format("a batch of {} per worker would fit: use --batch {}, or split "
                                      "over {} workers or more",
                                      batch, batch, (workload_.batch + batch - 1) / batch)
-                       : "not even a batch of 1 would fit, and no way of distributing it divides "
-                         "the weights: a smaller network, or hosts with more memory");
+                       : not_even);
   }
 
   /// Ways of one kind compete with each other, and each kind gets its share of the effort.
