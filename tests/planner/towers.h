@@ -22,8 +22,8 @@ inline Workload tower_of(const std::vector<int64_t>& units, int64_t batch, doubl
         }
         return nn::Heads{x};
       });
-  nn::Model model = network.build({.batch = 8, .classes = units.back(), .channels = 1,
-                                   .height = 1, .width = units.front()});
+  nn::Model model = network.build(
+      {.batch = 8, .classes = units.back(), .channels = 1, .height = 1, .width = units.front()});
   graph::recognise(model.graph);
   Workload workload;
   workload.batch = batch;

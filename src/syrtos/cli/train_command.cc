@@ -241,8 +241,9 @@ int run_train(TrainOptions options, const Context& context) {
   if (!options.launcher.empty()) chosen_launcher(options);  // refuses unknown ones
   const bool plans = options.automatic || plans_parts(request.job, options);
   if (!plans && !(options.cluster.empty() && options.compute.empty())) {
-    fail_request("{} is for the plan of --auto or --split auto: give one of them too, or leave it out",
-                 options.cluster.empty() ? "--compute" : "--cluster");
+    fail_request(
+        "{} is for the plan of --auto or --split auto: give one of them too, or leave it out",
+        options.cluster.empty() ? "--compute" : "--cluster");
   }
   if (options.installed && options.hosts.empty()) {
     fail_request("--installed is for --hosts: name the hosts, or leave it out");

@@ -102,7 +102,8 @@ const planner::Prediction& best_in_parts(const planner::Plan& plan) {
     if (way.candidate.options.split.cuts()) return way;
   }
   fail_request(
-      "--split auto: no cut was found that fits: fewer --workers, a --batch that more micro-batches "
+      "--split auto: no cut was found that fits: fewer --workers, a --batch that more "
+      "micro-batches "
       "divide, or --exchange allreduce with --sync join or split");
 }
 

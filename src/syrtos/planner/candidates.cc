@@ -147,10 +147,10 @@ std::string way_of(const Candidate& candidate) {
     // Of one copy of the network no gradients cross.
     if (candidate.replicas() == 1) way.clear();
     const bool named = options.split.kind == Split::Kind::names;
-    way += fmt::format("{}{} x {}", way.empty() ? "" : " ",
-                       named ? fmt::format("{} parts", options.split.parts)
-                             : to_string(options.split),
-                       candidate.micro_batches);
+    way +=
+        fmt::format("{}{} x {}", way.empty() ? "" : " ",
+                    named ? fmt::format("{} parts", options.split.parts) : to_string(options.split),
+                    candidate.micro_batches);
     if (options.pipeline != strategy::Pipeline()) way += " " + to_string(options.pipeline);
     if (candidate.replicas() == 1) return way;
   }

@@ -66,8 +66,8 @@ class Costs {
   /// And that its wire is busy in one direction.
   double wire(size_t first, size_t end, int piece) const {
     const double crossing = network_.bytes_into(first, end) + network_.bytes_out_of(first, end);
-    const double gradients = 2 * (replicas_ - 1.0) / replicas_ *
-                             (weights_[end] - weights_[first]) * wire_bytes_;
+    const double gradients =
+        2 * (replicas_ - 1.0) / replicas_ * (weights_[end] - weights_[first]) * wire_bytes_;
     return (micros_ * samples_ * crossing + gradients) / place(piece).bandwidth;
   }
   bool fits(size_t first, size_t end, int piece) const {
@@ -77,7 +77,8 @@ class Costs {
     const int behind = 2 * (parts_ - 1 - part) + 1;
     const double in_flight = pieces_ > parts_ ? behind + parts_ : std::min(micros_, behind * 1.0);
     const double copies = micros_ > 1 ? 4 : 3;
-    const double messages = 4 * (network_.bytes_into(first, end) + network_.bytes_out_of(first, end));
+    const double messages =
+        4 * (network_.bytes_into(first, end) + network_.bytes_out_of(first, end));
     const double needs =
         copies * sizeof(float) * (weights_[end] - weights_[first]) +
         samples_ * (kept_scale_ * in_flight *
@@ -142,8 +143,8 @@ class Costs {
   const double samples_;
   const std::vector<Place> places_;
   const std::vector<std::vector<strategy::Turn>> turns_;  // of each worker
-  std::vector<double> until_{0};  // of all units before
-  std::vector<double> forward_{0};  // of that
+  std::vector<double> until_{0};                          // of all units before
+  std::vector<double> forward_{0};                        // of that
   std::vector<double> weights_{0};
   std::vector<double> kept_{0};
   double update_s_ = 0;
@@ -155,10 +156,10 @@ class Costs {
 class Clockwork {
  public:
   struct Times {
-    double forward = 0;   // of a micro-batch, seconds
+    double forward = 0;  // of a micro-batch, seconds
     double backward = 0;
-    double comes = 0;     // until a micro-batch's values have come from the piece before
-    double after = 0;     // updates and gradients that cross
+    double comes = 0;  // until a micro-batch's values have come from the piece before
+    double after = 0;  // updates and gradients that cross
   };
   Clockwork(const std::vector<std::vector<strategy::Turn>>& turns, std::vector<Times> pieces,
             size_t micros)
@@ -238,11 +239,11 @@ double Costs::estimate(const std::vector<size_t>& begins) const {
     const double weights = weights_[end] - weights_[begins[i]];
     const double slowest =
         i == 0 ? kNever : std::min(place(piece).bandwidth, place(piece - 1).bandwidth);
-    pieces.push_back({forward, seconds(until_, begins[i], end, piece) - forward,
-                      samples_ * network_.bytes_into(begins[i], end) / slowest,
-                      update_s_ * weights / place(piece).speed +
-                          2 * (replicas_ - 1.0) / replicas_ * weights * wire_bytes_ /
-                              place(piece).bandwidth});
+    pieces.push_back(
+        {forward, seconds(until_, begins[i], end, piece) - forward,
+         samples_ * network_.bytes_into(begins[i], end) / slowest,
+         update_s_ * weights / place(piece).speed +
+             2 * (replicas_ - 1.0) / replicas_ * weights * wire_bytes_ / place(piece).bandwidth});
   }
   return Clockwork(turns_, std::move(pieces), static_cast<size_t>(micros_)).period();
 }
@@ -393,8 +394,7 @@ std::vector<strategy::Split> good_cuts(const Workload& workload, const ClusterPr
   std::vector<strategy::Split> splits;
   for (const auto& [seconds, begins] : best) {
     if (splits.size() >= most) break;
-    splits.push_back(network.split_at({begins.begin() + 1, begins.end()},
-                                      way.options.split.parts));
+    splits.push_back(network.split_at({begins.begin() + 1, begins.end()}, way.options.split.parts));
   }
   return splits;
 }
@@ -407,7 +407,8 @@ strategy::Split best_cut(const Workload& workload, const ClusterProfile& cluster
   double least = kNever;
   std::set<graph::Placement> tried;
   const auto better = [&](const strategy::Split& split) {
-    if (simulations <= 0 || !tried.insert(network.cut(split, pieces)->placement).second) return false;
+    if (simulations <= 0 || !tried.insert(network.cut(split, pieces)->placement).second)
+      return false;
     --simulations;
     way.options.split = split;
     if (!fits_in_memory(workload, cluster, way)) return false;

@@ -170,7 +170,8 @@ void NetworkGraph::note_crossing() {
     }
   }
   for (size_t first = units; first-- > 0;) {
-    for (size_t end = first + 2; end <= units; ++end) out_of_[first][end] += out_of_[first + 1][end];
+    for (size_t end = first + 2; end <= units; ++end)
+      out_of_[first][end] += out_of_[first + 1][end];
   }
 }
 
@@ -198,9 +199,9 @@ std::vector<std::pair<double, double>> NetworkGraph::seconds_of(
     backward_work += backward;
   }
   for (size_t layer = 0; layer < seconds.size(); ++layer) {
-    seconds[layer] = {kForwardShare * pass.seconds * work_[layer].first / forward_work,
-                      (1 - kForwardShare) * pass.seconds * work_[layer].second /
-                          std::max(1.0, backward_work)};
+    seconds[layer] = {
+        kForwardShare * pass.seconds * work_[layer].first / forward_work,
+        (1 - kForwardShare) * pass.seconds * work_[layer].second / std::max(1.0, backward_work)};
   }
   return seconds;
 }
@@ -217,9 +218,10 @@ std::shared_ptr<const NetworkPieces> NetworkGraph::cut(const strategy::Split& sp
   const auto known = known_.find(key);
   if (known != known_.end()) return known->second;
   using Kind = strategy::Split::Kind;
-  graph::Placement placement = split.kind == Kind::layers     ? consecutive(pieces)
-                               : split.kind == Kind::branches ? graph::place_branches(forward_)
-                                                              : place_by_names(forward_, split.names);
+  graph::Placement placement = split.kind == Kind::layers ? consecutive(pieces)
+                               : split.kind == Kind::branches
+                                   ? graph::place_branches(forward_)
+                                   : place_by_names(forward_, split.names);
   std::shared_ptr<const NetworkPieces> made;
   for (const auto& [other, cut] : known_) {
     if (cut->placement == placement) made = cut;

@@ -23,9 +23,8 @@ constexpr int kAllParts = 16;  // workers up to which every number of parts is t
 
 /// Units that can begin a piece.
 int most_pieces(const NetworkGraph& network) {
-  return static_cast<int>(
-      std::count_if(network.units().begin(), network.units().end(),
-                    [](const graph::Unit& unit) { return unit.can_begin; }));
+  return static_cast<int>(std::count_if(network.units().begin(), network.units().end(),
+                                        [](const graph::Unit& unit) { return unit.can_begin; }));
 }
 
 std::vector<int> part_counts(const SearchSpace& space, int workers, int pieces) {
@@ -73,9 +72,9 @@ std::vector<strategy::Options> exchanges(const SearchSpace& space, int replicas)
   }
   std::vector<Sync> syncs;
   for (const Sync::Kind kind : {Sync::Kind::split, Sync::Kind::join}) {
-    const bool may = space.syncs.empty() ||
-                     std::any_of(space.syncs.begin(), space.syncs.end(),
-                                 [&](const Sync& sync) { return sync.kind == kind; });
+    const bool may =
+        space.syncs.empty() || std::any_of(space.syncs.begin(), space.syncs.end(),
+                                           [&](const Sync& sync) { return sync.kind == kind; });
     if (may) syncs.push_back({kind, 0});
   }
   std::vector<Wire> wires = space.wires;
@@ -181,9 +180,8 @@ std::optional<LeastMemory> least_memory_in_parts(const SearchSpace& space, Clust
     slots += host.slots;
   }
   for (int workers = 2; workers <= slots; ++workers) {
-    const bool may = space.workers.empty() ||
-                     std::find(space.workers.begin(), space.workers.end(), workers) !=
-                         space.workers.end();
+    const bool may = space.workers.empty() || std::find(space.workers.begin(), space.workers.end(),
+                                                        workers) != space.workers.end();
     if (!may || (workers > kAllParts && workers != slots)) continue;
     for (const Candidate& way : part_candidates(space, cluster, workload, workers)) {
       const double bytes = memory_of(workload, way);

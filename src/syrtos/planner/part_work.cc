@@ -90,12 +90,12 @@ std::vector<std::pair<double, double>> layer_seconds(const Workload& workload, i
 /// The stages of one part, as train/network/staged_pass.h makes them of programs.
 class StageMaker {
  public:
-  StageMaker(const Division& division, int part, const TensorSizes& sizes, size_t bucket_bytes, const std::vector<std::pair<double, double>>& layers)
+  StageMaker(const Division& division, int part, const TensorSizes& sizes, size_t bucket_bytes,
+             const std::vector<std::pair<double, double>>& layers)
       : division_(division), part_(part), layers_(layers) {
     std::vector<size_t> tensors;
     for (const int piece : division.pieces_of(part)) {
-      std::vector<size_t> of_piece =
-          division.network->pieces[static_cast<size_t>(piece)].tensors;
+      std::vector<size_t> of_piece = division.network->pieces[static_cast<size_t>(piece)].tensors;
       std::stable_sort(of_piece.begin(), of_piece.end(),
                        [&](size_t a, size_t b) { return sizes[a].place < sizes[b].place; });
       for (const size_t tensor : of_piece) {
@@ -134,7 +134,8 @@ class StageMaker {
     if (turn.micro + 1 == division_.micros) note_finished(step, stage);
     const int most = static_cast<int>(division_.micros);
     for (const PieceStep::Message& message : step.arrives) {
-      stage.arrives.push_back(next(message, true, message.waits ? std::max(kBuffers, most) : kBuffers));
+      stage.arrives.push_back(
+          next(message, true, message.waits ? std::max(kBuffers, most) : kBuffers));
     }
     for (const PieceStep::Message& message : step.leaves) {
       stage.leaves.push_back(next(message, false, kBuffers));
@@ -220,9 +221,9 @@ std::vector<PartWork> part_works(const Workload& workload, const Candidate& cand
   for (int part = 0; part < division.parts; ++part) {
     auto bytes = static_cast<size_t>(2 * sizeof(float) * own[static_cast<size_t>(part)]) + 64;
     if (candidate.replicas() > 1) {
-      bytes = strategy::bucket_bytes(candidate.options.bucket_mb, link, candidate.replicas(),
-                                     static_cast<size_t>(own[static_cast<size_t>(part)]) *
-                                         sizeof(float));
+      bytes = strategy::bucket_bytes(
+          candidate.options.bucket_mb, link, candidate.replicas(),
+          static_cast<size_t>(own[static_cast<size_t>(part)]) * sizeof(float));
     }
     works.push_back(StageMaker(division, part, sizes, bytes, layers).make());
   }

@@ -68,7 +68,9 @@ WayKind kind_of(const Candidate& candidate) {
   const strategy::Options& options = candidate.options;
   return {.distributed = true,
           .sync = options.sync.kind,
-          .division = options.split.cuts() ? 2 : options.splits_columns() ? 1 : 0};
+          .division = options.split.cuts()       ? 2
+                      : options.splits_columns() ? 1
+                                                 : 0};
 }
 
 std::vector<const Prediction*> Plan::best_of_each_kind() const {

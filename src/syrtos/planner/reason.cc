@@ -75,8 +75,8 @@ std::string reason_of_parts(const Workload& workload, const ClusterProfile& clus
   }
   const double waits = std::max(0.0, std::min(wire_free, step.seconds) - step.computing);
   const double wire = std::max(0.0, step.seconds - std::max(wire_free, step.computing));
-  std::string text = fmt::format("parts compute {} to {}", format_short_time(*least),
-                                 format_short_time(*most));
+  std::string text =
+      fmt::format("parts compute {} to {}", format_short_time(*least), format_short_time(*most));
   if (waits > 0.01 * step.seconds) {
     text += fmt::format(", wait {} for each other", format_short_time(waits));
   }

@@ -278,13 +278,12 @@ double messages_of(const Setting& setting, const strategy::Bucket& bucket, int w
   const double rounds = 2 * std::ceil(std::log2(std::max(2.0, static_cast<double>(workers))));
   collective::Algorithm algorithm = setting.options.exchange.algorithm;
   if (algorithm == collective::Algorithm::automatic) {
-    algorithm = collective::choose(workers, workers, bucket.count * sizeof(float),
-                                   setting.options.link);
+    algorithm =
+        collective::choose(workers, workers, bucket.count * sizeof(float), setting.options.link);
   }
   const bool ring = algorithm == collective::Algorithm::ring;
   const bool doubling = algorithm == collective::Algorithm::doubling;
-  const double bytes =
-      static_cast<double>(bucket.count) * setting.options.wire.bytes_per_element();
+  const double bytes = static_cast<double>(bucket.count) * setting.options.wire.bytes_per_element();
   const int slices = collective::slices_for(static_cast<size_t>(bytes), workers);
   return workers * slices * (ring ? 2.0 * (workers - 1) : doubling ? rounds / 2 : rounds);
 }

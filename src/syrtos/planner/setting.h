@@ -20,8 +20,8 @@ struct Setting {
   strategy::Layout layout = {};
   strategy::ComputeTimes::Pass pass = {};
   std::vector<PartWork> parts = {};  ///< of a network in parts, in place of the layout and the pass
-  std::vector<double> slower = {};  ///< by rank: fewer cores than when it was measured
-  std::vector<double> jitter = {};  ///< by rank
+  std::vector<double> slower = {};   ///< by rank: fewer cores than when it was measured
+  std::vector<double> jitter = {};   ///< by rank
   uint64_t seed = 1;
   double stagger = 0;   ///< seconds over which workers that do not wait for each other begin
   int64_t warm_up = 0;  ///< steps

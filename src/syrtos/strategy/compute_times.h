@@ -27,8 +27,8 @@ struct ComputeTimes {
     /// Of each of the network's layers; empty: not measured.
     std::vector<double> forward = {};
     std::vector<double> backward = {};
-    double load_s = 0;           ///< waiting for data before it
-    double memory = 0;           ///< bytes that training with it needs; 0: not known
+    double load_s = 0;  ///< waiting for data before it
+    double memory = 0;  ///< bytes that training with it needs; 0: not known
   };
 
   /// The weights of a dense layer, whose columns workers can divide between them.
@@ -41,7 +41,7 @@ struct ComputeTimes {
   std::string network;
   std::string precision;
   int64_t threads = 0;
-  std::vector<size_t> tensors;    ///< elements of each, in the order of the arenas
+  std::vector<size_t> tensors;           ///< elements of each, in the order of the arenas
   std::vector<std::string> names = {};   ///< of the tensors; empty: not known
   std::vector<std::string> layers = {};  ///< in the order of the network; empty: not known
   std::vector<Dense> dense = {};  ///< in the order of the tensors; empty also where not known

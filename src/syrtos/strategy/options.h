@@ -101,11 +101,11 @@ enum class UpdateAt { server, worker };
 /// What of the network each worker has.
 struct Split {
   enum class Kind {
-    none,      ///< all of it
-    columns,   ///< some columns of large dense layers, all of the rest
-    layers,    ///< one of `parts` parts, each of consecutive layers, of about equal work
-    branches,  ///< one of its branches
-    names,     ///< one of the parts that begin with these layers
+    none,       ///< all of it
+    columns,    ///< some columns of large dense layers, all of the rest
+    layers,     ///< one of `parts` parts, each of consecutive layers, of about equal work
+    branches,   ///< one of its branches
+    names,      ///< one of the parts that begin with these layers
     automatic,  ///< one of the parts that a plan finds best
   };
   Kind kind = Kind::none;
