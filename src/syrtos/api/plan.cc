@@ -6,6 +6,7 @@
 
 #include "syrtos/api/settle.h"
 #include "syrtos/base/error.h"
+#include "syrtos/base/log.h"
 #include "syrtos/base/memory.h"
 #include "syrtos/job/networks.h"
 #include "syrtos/job/resolve_split.h"
@@ -70,7 +71,8 @@ std::shared_ptr<const planner::NetworkGraph> graph_if_known(const PlanRequest& r
                                                             const Surroundings& surroundings) {
   try {
     return graph_of(job::resolve(job, surroundings.cpu, surroundings.cache_home, request.own));
-  } catch (const RequestError&) {
+  } catch (const RequestError& error) {
+    log_info("plan: the network stays whole: {}", error.what());
     return nullptr;
   }
 }

@@ -4,10 +4,14 @@
 #include <memory>
 
 #include "syrtos/base/error.h"
+#include "syrtos/base/files.h"
 #include "syrtos/cli/draw.h"
 #include "syrtos/cli/plan_options.h"
 #include "syrtos/cli/plan_words.h"
 #include "syrtos/cli/train_options.h"
+#include "syrtos/planner/cut_view.h"
+#include "syrtos/planner/units.h"
+#include "syrtos/report/plan_graph.h"
 #include "syrtos/report/plan_report.h"
 
 namespace syrtos::cli {
@@ -18,14 +22,42 @@ struct Options {
   TrainOptions job;
   PlanOptions plan;
   size_t top = 0;
-  std::string to;  ///< picture
+  std::string to;     ///< picture
+  std::string graph;  ///< picture of the network
   bool plot = false;
   bool json = false;
 };
 
+/// The network in the colours of its parts: of the way that is recommended, or else of the best one
+/// that has it in parts.
+void draw_graph(const api::Planned& planned, const std::string& file, bool talks) {
+  if (planned.workload.network == nullptr) {
+    fail_request(
+        "--graph: {} cannot be built here for this job: name it with --network, and a size of "
+        "images that it takes with --input",
+        planned.workload.compute.network);
+  }
+  const planner::Prediction* way = &planned.plan.best();
+  for (const planner::Prediction& other : planned.plan.ranked) {
+    if (way->candidate.options.split.cuts()) break;
+    if (other.candidate.options.split.cuts()) way = &other;
+  }
+  const std::string title = fmt::format(
+      "{}: {} workers, {}, {} a step", planned.workload.compute.network, way->candidate.workers,
+      way_of(way->candidate), planner::format_short_time(way->step.seconds));
+  AtomicFile out(file);
+  out.write(report::to_svg(
+      report::graph_layout(planner::view_of(planned.workload, way->candidate), title)));
+  out.commit();
+  if (talks) fmt::print("written: {}\n", file);
+}
+
 int run_plan(const Options& options, const Context& context) {
   if (!options.to.empty() && !report::can_write_chart(options.to)) {
     fail_request("--to: expected a file that ends in .svg or .png, found '{}'", options.to);
+  }
+  if (!options.graph.empty() && !options.graph.ends_with(".svg")) {
+    fail_request("--graph: expected a file that ends in .svg, found '{}'", options.graph);
   }
   TrainOptions asked = options.job;
   const job::JobRequest job = planned_job(asked, options.plan);
@@ -52,6 +84,7 @@ int run_plan(const Options& options, const Context& context) {
     report::write_chart(chart, options.to);
     if (!options.json) fmt::print("written: {}\n", options.to);
   }
+  if (!options.graph.empty()) draw_graph(planned, options.graph, !options.json);
   if (context.interrupted()) {
     fmt::print(stderr, "interrupted: not everything was simulated\n");
     return kExitFailed;
@@ -115,6 +148,10 @@ void add_plan(Command app, Run& run) {
                      "show the best N ways (default: the best of each --sync)");
   command.add_flag("--plot", options->plot, "draw the speed-ups also when this is no terminal");
   command.add_option("--to", options->to, "draw them into this file").type_name("FILE.svg|png");
+  command
+      .add_option("--graph", options->graph,
+                  "draw the network into this file, each layer in the colour of its part")
+      .type_name("FILE.svg");
   command.add_flag("--json", options->json, "print everything as JSON");
   command.footer(
       "Examples:\n"

@@ -153,6 +153,14 @@ void NetworkGraph::note_crossing() {
       values.try_emplace(input, bytes, made).first->second.users.insert(unit_of[n]);
     }
   }
+  for (const auto& [value, crossing] : values) {
+    for (const size_t user : crossing.users) {
+      edges_.push_back({crossing.made, user, crossing.bytes});
+    }
+  }
+  std::sort(edges_.begin(), edges_.end(), [](const UnitEdge& a, const UnitEdge& b) {
+    return std::pair(a.to, a.from) < std::pair(b.to, b.from);
+  });
   const size_t units = units_.size();
   into_.assign(units + 1, std::vector<double>(units + 1));
   out_of_ = into_;

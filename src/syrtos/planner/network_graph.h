@@ -78,6 +78,13 @@ class NetworkGraph {
   double bytes_into(size_t first, size_t end) const { return into_[first][end]; }
   double bytes_out_of(size_t first, size_t end) const { return out_of_[first][end]; }
   double kept() const { return kept_; }
+  /// What units use of each other: bytes of a sample, by the units that use them.
+  struct UnitEdge {
+    size_t from = 0;
+    size_t to = 0;
+    double bytes = 0;
+  };
+  const std::vector<UnitEdge>& edges() const { return edges_; }
 
   /// Seconds of each layer in a pass, forward and backward. What was not measured layer by layer is
   /// divided by their work.
@@ -113,6 +120,7 @@ class NetworkGraph {
   std::vector<size_t> elements_;
   std::map<std::string, size_t> tensor_of_;
   std::vector<UnitShares> unit_shares_;
+  std::vector<UnitEdge> edges_;
   std::vector<std::vector<double>> into_;  // first and end of units
   std::vector<std::vector<double>> out_of_;
   std::map<graph::NodeId, double> kept_of_;  // node of the forward graph

@@ -109,8 +109,9 @@ struct Writer {
 
 }  // namespace
 
-std::string to_svg(const Chart& chart) {
-  const Layout layout = layout_of(chart);
+std::string to_svg(const Chart& chart) { return to_svg(layout_of(chart)); }
+
+std::string to_svg(const Layout& layout) {
   const std::string width = number(layout.width);
   const std::string height = number(layout.height);
   std::string out = fmt::format(
