@@ -45,9 +45,10 @@ void draw_graph(const api::Planned& planned, const std::string& file, bool talks
   const std::string title = fmt::format(
       "{}: {} workers, {}, {} a step", planned.workload.compute.network, way->candidate.workers,
       way_of(way->candidate), planner::format_short_time(way->step.seconds));
+  const report::Layout layout =
+      report::graph_layout(planner::view_of(planned.workload, way->candidate), title);
   AtomicFile out(file);
-  out.write(report::to_svg(
-      report::graph_layout(planner::view_of(planned.workload, way->candidate), title)));
+  out.write(file.ends_with(".svg") ? report::to_svg(layout) : report::to_png(layout));
   out.commit();
   if (talks) fmt::print("written: {}\n", file);
 }
@@ -56,8 +57,8 @@ int run_plan(const Options& options, const Context& context) {
   if (!options.to.empty() && !report::can_write_chart(options.to)) {
     fail_request("--to: expected a file that ends in .svg or .png, found '{}'", options.to);
   }
-  if (!options.graph.empty() && !options.graph.ends_with(".svg")) {
-    fail_request("--graph: expected a file that ends in .svg, found '{}'", options.graph);
+  if (!options.graph.empty() && !report::can_write_chart(options.graph)) {
+    fail_request("--graph: expected a file that ends in .svg or .png, found '{}'", options.graph);
   }
   TrainOptions asked = options.job;
   const job::JobRequest job = planned_job(asked, options.plan);
@@ -151,7 +152,7 @@ void add_plan(Command app, Run& run) {
   command
       .add_option("--graph", options->graph,
                   "draw the network into this file, each layer in the colour of its part")
-      .type_name("FILE.svg");
+      .type_name("FILE.svg|png");
   command.add_flag("--json", options->json, "print everything as JSON");
   command.footer(
       "Examples:\n"

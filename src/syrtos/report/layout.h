@@ -75,6 +75,7 @@ struct Layout {
 Layout layout_of(const Chart& chart);
 /// Any shapes as a picture.
 std::string to_svg(const Layout& layout);
+std::string to_png(const Layout& layout);
 
 constexpr double kStrong = 1.1;  ///< of a strong letter's width to a plain one's
 /// About the space that a text takes; fonts differ, so it is on the large side.

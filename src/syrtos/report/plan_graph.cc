@@ -110,9 +110,13 @@ class Picture {
     } else {  // around what is in between
       const double x =
           right_of_boxes() - kGap + kDetour * static_cast<double>(1 + detours_++ % kDetours);
-      const double out = from.bottom - kBoxHeight / 3;
-      const double in = to.top + kBoxHeight / 3;
-      path.places = {{from.right, out}, {x, out}, {x, in}, {to.right, in}};
+      const double beside = kRow - kBoxHeight;  // between rows
+      const double out = from.bottom + beside / 3;
+      const double in = to.top - beside / 3;
+      const double from_x = from.right - 10;
+      const double to_x = to.right - 10;
+      path.places = {{from_x, from.bottom}, {from_x, out}, {x, out}, {x, in}, {to_x, in},
+                     {to_x, to.top}};
     }
     layout_.shapes.push_back(path);
     if (!crosses) return;

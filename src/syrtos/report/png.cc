@@ -88,8 +88,9 @@ cairo_status_t append(void* to, const unsigned char* bytes, unsigned int count) 
 
 }  // namespace
 
-std::string to_png(const Chart& chart) {
-  const Layout layout = layout_of(chart);
+std::string to_png(const Chart& chart) { return to_png(layout_of(chart)); }
+
+std::string to_png(const Layout& layout) {
   const Surface surface(
       cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(layout.width * kScale),
                                  static_cast<int>(layout.height * kScale)),
