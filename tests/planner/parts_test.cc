@@ -139,6 +139,23 @@ TEST(PlansInParts, ANetworkThatFitsNoHostGetsAPlan) {
   }
 }
 
+TEST(PlansInParts, MoreMemoryIsAWishWhereThereIsTooLittle) {
+  const auto wishes = [&](double memory) {
+    PlanOptions options;
+    options.what_if = true;
+    options.space.splits = {Split::none(), strategy::parse_split("auto")};
+    options.space.syncs = {strategy::parse_sync("split")};
+    std::string all;
+    for (const WhatIf& one : make_plan(wide(), slow_hosts(4, memory), options).what_ifs) {
+      all += one.what + "; ";
+    }
+    return all;
+  };
+  const double whole = memory_of(wide(), {});
+  EXPECT_THAT(wishes(0.6 * whole), testing::HasSubstr("4 GB more memory"));
+  EXPECT_THAT(wishes(4 * whole), testing::Not(testing::HasSubstr("more memory")));
+}
+
 TEST(PlansInParts, WhatFitsInNoPartsIsRefusedWithNumbers) {
   const double whole = memory_of(wide(), {});
   try {

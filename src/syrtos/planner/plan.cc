@@ -133,8 +133,9 @@ class Planner {
     plan_.alone_fits = fits_in_memory(workload_, cluster_, alone());
     all_candidates_ = candidates(options_.space, cluster_, workload_);
     plan_.considered = static_cast<int>(all_candidates_.size()) + 1;
-    std::erase_if(all_candidates_,
-                  [&](const Candidate& c) { return !fits_in_memory(workload_, cluster_, c); });
+    plan_.out_of_memory = static_cast<int>(std::erase_if(all_candidates_, [&](const Candidate& c) {
+      return !fits_in_memory(workload_, cluster_, c);
+    }));
     if (plan_.alone_fits || !all_candidates_.empty()) return;
     const HostProfile& host = cluster_.hosts[0];
     Workload smaller = workload_;

@@ -71,6 +71,7 @@ struct Plan {
   int considered = 0;
   int simulated = 0;
   int too_large = 0;               ///< that would have taken too long to simulate
+  int out_of_memory = 0;           ///< that do not fit on their hosts
   std::vector<std::string> notes;  ///< that should be known before it is followed
   size_t chosen = 0;               ///< of those ranked
 

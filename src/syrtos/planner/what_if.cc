@@ -74,6 +74,12 @@ std::vector<WhatIf> what_ifs(const Workload& workload, const ClusterProfile& clu
   for (HostProfile& host : changed.hosts) host.latency /= 2;
   ask("latency were half", workload, changed, again);
   ask("hosts computed twice as fast", twice_as_fast(workload), cluster, again);
+  if (plan.out_of_memory > 0 || !plan.alone_fits) {
+    constexpr double kMore = 4e9;
+    changed = cluster;
+    for (HostProfile& host : changed.hosts) host.memory += host.memory > 0 ? kMore : 0;
+    ask("hosts had 4 GB more memory", workload, changed, again);
+  }
   Workload larger = workload;
   larger.batch *= 2;
   if (larger.batch <= larger.samples) {

@@ -172,7 +172,8 @@ std::string plan_text(const Plan& plan, const Workload& workload, const ClusterP
       "{}{} ways considered, {} simulated{}\n",
       top > 0 ? "" : "The best of each kind; --top 20 shows the ranking: ", plan.considered,
       plan.simulated,
-      plan.too_large > 0 ? fmt::format(", {} too large to simulate", plan.too_large) : "");
+      (plan.out_of_memory > 0 ? fmt::format(", {} do not fit in memory", plan.out_of_memory) : "") +
+          (plan.too_large > 0 ? fmt::format(", {} too large to simulate", plan.too_large) : ""));
   if (!plan.what_ifs.empty()) text += "\nWhat would help, best first:\n";
   for (const planner::WhatIf& what_if : plan.what_ifs) {
     const Prediction& best = what_if.best;
