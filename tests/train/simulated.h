@@ -54,6 +54,22 @@ class Simulated : public Distributed {
       pass.items.push_back(item.phase == graph::Phase::forward ? kPass / 3 / forward
                                                                : kPass * 2 / 3 / backward);
     }
+    for (const graph::ParameterSlot& slot : network.parameters().slots()) {
+      times.names.push_back(slot.name);
+    }
+    std::map<std::string, size_t> layers;
+    for (const graph::Node& node : network.model().graph.nodes()) {
+      if (layers.emplace(node.name, times.layers.size()).second) times.layers.push_back(node.name);
+    }
+    pass.forward.assign(times.layers.size(), 0);
+    pass.backward = pass.forward;
+    for (size_t i = 0; i < program.items().size(); ++i) {
+      const auto& item = program.items()[i];
+      const auto layer = layers.find(item.layer);
+      if (layer == layers.end()) continue;
+      auto& seconds = item.phase == graph::Phase::forward ? pass.forward : pass.backward;
+      seconds[layer->second] += pass.items[i];
+    }
     pass.needed.assign(times.tensors.size(), 0);
     pass.ready.assign(times.tensors.size(), kPass);
     const std::string file = (directory_ / "times.json").string();

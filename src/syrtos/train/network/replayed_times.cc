@@ -65,7 +65,11 @@ ReplayedTimes::ReplayedTimes(const CompiledNetwork& network,
     fail_request("--replay: expected the kernel times of {}, found {} of {}", name,
                  times_.passes[0].items.empty() ? "none" : "those", times_.network);
   }
-  if (!network.division().in_pieces()) return;
+  if (!network.division().in_pieces()) {
+    elements_ = static_cast<double>(tensors.back().offset + tensors.back().elements);
+    return;
+  }
+  elements_ = static_cast<double>(times_.elements());
   if (times_.passes[0].forward.empty()) {
     fail_request(
         "--replay: expected the times of each layer, which say what parts of --split take, found "
@@ -114,7 +118,7 @@ std::vector<double> ReplayedTimes::of_piece(const graph::Program& program,
 }
 
 double ReplayedTimes::update_seconds(size_t count) const {
-  return times_.update_s * static_cast<double>(count) / static_cast<double>(times_.elements());
+  return times_.update_s * static_cast<double>(count) / elements_;
 }
 
 }  // namespace syrtos::train

@@ -31,6 +31,7 @@ class ReplayedTimes {
 
   const CompiledNetwork& network_;
   const strategy::ComputeTimes times_;
+  double elements_ = 0;  // of the whole network, as updates count them
   std::map<std::string, size_t> layer_of_;
   std::vector<std::vector<double>> shares_;  // of layers that each own piece has
 };
