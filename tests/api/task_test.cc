@@ -5,6 +5,7 @@
 #include "syrtos/api/resume.h"
 #include "syrtos/base/error.h"
 #include "syrtos/launch/token.h"
+#include "syrtos/nn/described.h"
 
 namespace syrtos::api {
 namespace {
@@ -40,6 +41,16 @@ TEST(Task, RanksGetWhatTheLauncherWasAsked) {
   }
   EXPECT_EQ(found.resume, request.resume);
   EXPECT_EQ(found.planned_step_s, request.planned_step_s);
+}
+
+TEST(Task, ANetworkThatIsDataTravelsToo) {
+  TrainRequest request;
+  request.own.network = nn::described_network(
+      R"({"name": "tiny", "input": [6], "layers": [{"op": "linear", "name": "fc", "of": ["input"], "out": 3}]})");
+  const TrainRequest found = parse_task(to_task(request));
+  ASSERT_TRUE(found.own.network);
+  EXPECT_EQ(found.own.network->name(), "tiny");
+  EXPECT_EQ(found.own.network->file()->bytes, request.own.network->file()->bytes);
 }
 
 TEST(Task, IsOneLineThatAPipeHolds) {

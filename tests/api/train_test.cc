@@ -8,6 +8,7 @@
 #include "syrtos/api/plan.h"
 #include "syrtos/api/predict.h"
 #include "syrtos/base/error.h"
+#include "syrtos/nn/described.h"
 #include "tests/support/temporary.h"
 
 namespace syrtos::api {
@@ -46,6 +47,22 @@ TEST_F(Api, WorkersInOneProcessSplitABatchAsOneWorkerTakesIt) {
                 1e-4)
         << exchange;
   }
+}
+
+TEST_F(Api, ARunKeepsItsNetworkOfLayers) {
+  TrainRequest request = small("own");
+  request.own.network = nn::described_network(R"({"name": "tiny", "layers": [
+      {"op": "flatten", "name": "rows", "of": ["input"]},
+      {"op": "linear", "name": "fc", "of": ["rows"]}]})");
+  request.job.input = "1x8x8";
+  request.job.epochs = 1;
+  const Trained trained = train(request);
+  TrainRequest further = small("own");
+  further.job.network = "tiny";
+  further.job.input = "1x8x8";
+  further.resume = trained.run;
+  EXPECT_EQ(train(further).outcome.epochs.size(), 1);  // the second
+  EXPECT_GT(evaluate({.checkpoint = trained.run}, {}).samples, 0);
 }
 
 TEST_F(Api, ARunGoesOnWhereItWas) {

@@ -119,9 +119,9 @@ TEST_F(RunDirectories, ForgetWhatWasMeasuredAndNothingElse) {
   }
   made.forget_measures();
   EXPECT_EQ(names(), std::set<std::string>({"run.json", "owner.json", "job.toml", "network.onnx",
-                                            "metrics.jsonl", "last.ckpt", "previous.ckpt",
-                                            "best.ckpt", "events.out.tfevents.", "progress.json",
-                                            "curve.csv", "log.txt", "live.json"}));
+                                            "network.json", "metrics.jsonl", "last.ckpt",
+                                            "previous.ckpt", "best.ckpt", "events.out.tfevents.",
+                                            "progress.json", "curve.csv", "log.txt", "live.json"}));
 }
 
 TEST_F(RunDirectories, StampsChangeWithWhatIsShown) {

@@ -6,7 +6,7 @@
 #include "syrtos/base/compress.h"
 #include "syrtos/base/error.h"
 #include "syrtos/job/file.h"
-#include "syrtos/onnx/network.h"
+#include "syrtos/job/networks.h"
 
 namespace syrtos::api {
 
@@ -14,6 +14,8 @@ using nlohmann::json;
 
 namespace {
 constexpr size_t kMostNetwork = size_t{1} << 28;
+constexpr const char* kOnnx = "onnx";
+constexpr const char* kLayers = "layers";
 }  // namespace
 
 std::string to_task(const TrainRequest& request) {
@@ -29,7 +31,9 @@ std::string to_task(const TrainRequest& request) {
             {"precision_reason", request.precision_reason}};
   const nn::NetworkFile* file = request.own.network ? request.own.network->file() : nullptr;
   if (file != nullptr) {
-    task["network"] = {{"path", file->path}, {"file", to_base64(compressed(file->bytes))}};
+    task["network"] = {{"kind", file->is_onnx() ? kOnnx : kLayers},
+                       {"path", file->path},
+                       {"file", to_base64(compressed(file->bytes))}};
   }
   return task.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -55,8 +59,11 @@ TrainRequest parse_task(const std::string& line) {
       const json& network = task["network"];
       const std::string what = "the launcher's network";
       const std::string packed = from_base64(network.at("file").get<std::string>(), what);
-      request.own.network = onnx::network_of(decompressed(packed, kMostNetwork, what),
-                                             network.at("path").get<std::string>());
+      const bool is_onnx = network.at("kind").get<std::string>() == kOnnx;
+      request.own.network = job::network_of(
+          {.kind = is_onnx ? nn::NetworkFile::Kind::onnx : nn::NetworkFile::Kind::layers,
+           .path = network.at("path").get<std::string>(),
+           .bytes = decompressed(packed, kMostNetwork, what)});
     }
   } catch (const json::exception& error) {
     fail_request("expected what to train on standard input, from the launcher, found: {}",

@@ -148,7 +148,8 @@ void put_optimizer(const Job& job, JobRequest& request) {
 
 JobRequest to_request(const Job& job) {
   JobRequest request;
-  request.network = job.network.file() ? job.network.file()->path : job.network.name();
+  const nn::NetworkFile* file = job.network.file();
+  request.network = file != nullptr && file->is_onnx() ? file->path : job.network.name();
   request.weights = job.weights.empty() ? "none" : job.weights.string();
   request.freeze = job.freeze;
   request.classes = job.classes;

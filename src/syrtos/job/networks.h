@@ -10,4 +10,8 @@ namespace syrtos::job {
 /// Throws RequestError.
 nn::Network find_network(const std::string& text);
 
+/// The network that came as data, as other processes and run directories get it. Throws
+/// RequestError.
+nn::Network network_of(const nn::NetworkFile& file);
+
 }  // namespace syrtos::job

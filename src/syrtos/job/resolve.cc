@@ -116,7 +116,7 @@ optim::OptimizerOptions optimizer_of(const JobRequest& request) {
 std::filesystem::path weights_of(const JobRequest& request, const nn::Network& network) {
   if (request.weights == "none") return {};
   if (request.weights != "auto") return std::filesystem::absolute(request.weights);
-  return network.file() != nullptr ? network.file()->path : "";
+  return network.file() != nullptr && network.file()->is_onnx() ? network.file()->path : "";
 }
 
 /// A period that was left open is decided when the length of the run is known.

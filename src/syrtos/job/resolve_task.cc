@@ -138,7 +138,10 @@ void resolve_class_weights(const JobRequest& request, Job& job) {
 bool standardises(const JobRequest& request, const Job& job) {
   if (request.target_scale == "standard") return true;
   if (request.target_scale == "none") return false;
-  if (request.target_scale == "auto") return job.network.file() == nullptr || job.weights.empty();
+  if (request.target_scale == "auto") {
+    const nn::NetworkFile* file = job.network.file();
+    return file == nullptr || !file->is_onnx() || job.weights.empty();
+  }
   fail_request("--target-scale: expected auto, standard or none, found '{}'{}",
                request.target_scale,
                suggestion(request.target_scale, {"auto", "standard", "none"}));

@@ -176,10 +176,14 @@ class Description {
 
 Network described_network(std::string_view text) {
   const auto description = std::make_shared<const Description>(text);
+  auto file = std::make_shared<NetworkFile>();
+  file->kind = NetworkFile::Kind::layers;
+  file->bytes = text;
   return {description->info(),
           [description](Builder& builder, ValueId images, const ModelOptions& options) {
             return description->add_to(builder, images, options);
-          }};
+          },
+          std::move(file)};
 }
 
 std::vector<std::string> described_operations() {

@@ -19,7 +19,7 @@ namespace syrtos::nn {
 /// results they take. "input" of a sample is [channels, height, width], [channels, length] or
 /// [features]; without it, whatever the data has. A dense layer at the output is the classifier;
 /// without "out" it has as many units as there are classes. Throws RequestError that names the
-/// layer; shapes are looked at when it is built.
+/// layer; shapes are looked at when it is built. The network keeps the text as its file().
 Network described_network(std::string_view json);
 
 /// The words that "op" may be.

@@ -66,10 +66,14 @@ struct Heads {
 /// name parameters the same way each time.
 using Layers = std::function<Heads(Builder& builder, ValueId images, const ModelOptions& options)>;
 
-/// A network that comes from a file: what other processes and run directories need to have it too.
+/// A network that comes as data: what other processes and run directories need to have it too.
 struct NetworkFile {
-  std::string path;   ///< Where it was, absolute.
-  std::string bytes;  ///< The file without the values of its weights.
+  enum class Kind { onnx, layers };
+  Kind kind = Kind::onnx;
+  std::string path;   ///< Of ONNX files: where it was, absolute. Empty for layers.
+  std::string bytes;  ///< The file without the values of its weights, or described.h's JSON.
+
+  bool is_onnx() const { return kind == Kind::onnx; }
 };
 
 /// A network as a value: whatever trains, measures or evaluates one is given this and builds models

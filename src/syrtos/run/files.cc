@@ -13,7 +13,7 @@ constexpr std::string_view kMeasuring =
 constexpr std::string_view kWatching = "worker 0, about once in a second";
 constexpr std::string_view kEarly = "until it is written for the first time";
 
-constexpr std::array<FileInfo, 20> kFiles = {{
+constexpr std::array<FileInfo, 21> kFiles = {{
     {File::about, "run.json", "the version of the format, and which program made the run",
      "worker 0, when the run is made", "in runs of versions that did not write it", false, true},
     {File::owner, "owner.json", "which process trains the run, so that no other one does",
@@ -21,7 +21,9 @@ constexpr std::array<FileInfo, 20> kFiles = {{
     {File::job, "job.toml", "what was asked for, as a job file",
      "worker 0, when the run is made, and when it goes on with other options", "", false, true},
     {File::network, "network.onnx", "the network of an ONNX file, without its weights",
-     "worker 0, when the run is made", "of networks that have a name", false, false},
+     "worker 0, when the run is made", "of other networks", false, false},
+    {File::layers, "network.json", "a network that was described layer by layer",
+     "worker 0, when the run is made", "of other networks", false, false},
     {File::metrics, "metrics.jsonl", "a line for each epoch",
      "worker 0, a line at the end of an epoch", "", false, true},
     {File::scores, "scores.json",

@@ -12,6 +12,7 @@ enum class File {
   owner,
   job,
   network,
+  layers,
   metrics,
   scores,
   last_checkpoint,

@@ -49,8 +49,10 @@ void Trainer::begin(run::Claim claim) {
   state_.directory = run::Directory::create(job.run, job.network.info().name,
                                             job::to_record(to_request(job)), std::move(claim));
   if (job.network.file() == nullptr) return;
-  AtomicFile copy(state_.directory->to_write(run::File::network));
-  copy.write(job.network.file()->bytes);
+  const nn::NetworkFile& file = *job.network.file();
+  AtomicFile copy(
+      state_.directory->to_write(file.is_onnx() ? run::File::network : run::File::layers));
+  copy.write(file.bytes);
   copy.commit();
 }
 
