@@ -121,6 +121,34 @@ TEST(StartedRank, TorchrunAndKubernetesSayTheSameInTheirWords) {
   EXPECT_EQ(find_started_rank(kubernetes)->token, "secret");
 }
 
+TEST(StartedRank, MpirunSaysItForProgramsWithoutMpi) {
+  const Variables open = {{"OMPI_COMM_WORLD_RANK", "2"},
+                          {"OMPI_COMM_WORLD_SIZE", "4"},
+                          {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"},
+                          {"OMPI_MCA_ess_base_jobid", "2342322177"}};
+  EXPECT_FALSE(find_started_rank(open));
+  const auto found = find_mpirun_rank(open);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->rank, 2);
+  EXPECT_EQ(found->ranks, 4);
+  EXPECT_EQ(found->here, 4);
+  EXPECT_EQ(found->leader, "localhost");
+  EXPECT_EQ(found->port, 22177);
+  Variables another = open;
+  another["OMPI_MCA_ess_base_jobid"] = "7";
+  EXPECT_NE(find_mpirun_rank(another)->token, found->token);
+  const auto mpich =
+      find_mpirun_rank({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALNRANKS", "2"}});
+  ASSERT_TRUE(mpich);
+  EXPECT_EQ(mpich->rank, 1);
+  Variables spread = open;
+  spread["OMPI_COMM_WORLD_LOCAL_SIZE"] = "2";
+  EXPECT_THROW(find_mpirun_rank(spread), RequestError);
+  spread["MASTER_ADDR"] = "a";
+  EXPECT_EQ(find_mpirun_rank(spread)->leader, "a");
+  EXPECT_FALSE(find_mpirun_rank({}));
+}
+
 TEST(StartedRank, WhatDoesNotFitTogetherIsRefused) {
   EXPECT_THROW(find_started_rank({{"RANK", "4"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "a"}}),
                RequestError);

@@ -101,6 +101,7 @@ Launched launch_training(const TrainRequest& asked, const RankPrograms& programs
   if (job.may_lose_workers()) options.min_workers = job.min_workers;
   options.replace_lost = programs.replace_lost;
   options.columns = programs.columns;
+  options.write = programs.write;
   options.should_stop = surroundings.should_stop;
   if (on_run) on_run(launched.run);
   launched.end = launch::launch(options);

@@ -29,6 +29,7 @@ struct RankPrograms {
   /// The command gives train_as_rank() the same network and data as the request has.
   bool bring_own = false;
   std::array<int, 2> columns = {0, 0};  ///< Of the terminals that output and error end on.
+  launch::Printer::Write write = {};    ///< Where the ranks' output goes: see LaunchOptions.
 };
 
 struct Launched {

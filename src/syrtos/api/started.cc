@@ -7,6 +7,7 @@
 
 #include "syrtos/api/rank.h"
 #include "syrtos/api/rank_work.h"
+#include "syrtos/api/started.h"
 #include "syrtos/api/team_size.h"
 #include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
@@ -17,9 +18,6 @@
 
 namespace syrtos::api {
 
-namespace {
-
-/// Some services give a host its name only when its process runs, and rank 0 may be started last.
 std::string address_of_leader(const launch::StartedRank& started,
                               const std::function<bool()>& should_stop) {
   constexpr auto kPause = std::chrono::milliseconds(500);
@@ -37,7 +35,6 @@ std::string address_of_leader(const launch::StartedRank& started,
   }
 }
 
-/// What a launcher would tell this rank.
 launch::Invitation invitation_of(const launch::StartedRank& started, const std::string& leader,
                                  int workers, int cores, int patience) {
   launch::Invitation invitation;
@@ -52,8 +49,6 @@ launch::Invitation invitation_of(const launch::StartedRank& started, const std::
   invitation.patience = patience;
   return invitation;
 }
-
-}  // namespace
 
 void train_as_started_rank(TrainRequest request, const launch::StartedRank& started,
                            bool workers_are_asked_for, const Surroundings& surroundings,

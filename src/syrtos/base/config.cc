@@ -35,6 +35,13 @@ constexpr const char* kSchedulerVariables[] = {"SLURM_JOB_ID",
                                                "MASTER_ADDR",
                                                "MASTER_PORT",
                                                "JOB_COMPLETION_INDEX",
+                                               "OMPI_COMM_WORLD_RANK",
+                                               "OMPI_COMM_WORLD_SIZE",
+                                               "OMPI_COMM_WORLD_LOCAL_SIZE",
+                                               "OMPI_MCA_ess_base_jobid",
+                                               "PMI_RANK",
+                                               "PMI_SIZE",
+                                               "MPI_LOCALNRANKS",
                                                "SYRTOS_TOKEN"};
 
 }  // namespace

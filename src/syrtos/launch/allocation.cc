@@ -125,6 +125,12 @@ Allocation lsf(const Variables& variables) {
 
 constexpr int kPortsEnd = 65535;
 
+/// Of a number of any length.
+int last_digits(const std::string& job) {
+  constexpr size_t kMost = 8;
+  return number("the number of the job", job.substr(job.size() - std::min(job.size(), kMost)));
+}
+
 int port_of(const Variables& variables, const std::string& job) {
   if (const std::string text = get(variables, "MASTER_PORT"); !text.empty()) {
     const int port = number("MASTER_PORT", text, 1);
@@ -134,7 +140,7 @@ int port_of(const Variables& variables, const std::string& job) {
   // Jobs that run beside each other have neighbouring numbers.
   constexpr int kFirst = 20000;
   constexpr int kPorts = 10000;
-  return kFirst + (job.empty() ? 0 : number("SLURM_JOB_ID", job) % kPorts);
+  return kFirst + (job.empty() ? 0 : last_digits(job) % kPorts);
 }
 
 StartedRank by_srun(const Variables& variables) {
@@ -180,6 +186,37 @@ StartedRank by_variables(const Variables& variables) {
 }
 
 }  // namespace
+
+std::optional<StartedRank> find_mpirun_rank(const Variables& variables) {
+  const bool is_open = !get(variables, "OMPI_COMM_WORLD_SIZE").empty();
+  const char* rank = is_open ? "OMPI_COMM_WORLD_RANK" : "PMI_RANK";
+  const char* size = is_open ? "OMPI_COMM_WORLD_SIZE" : "PMI_SIZE";
+  const char* local = is_open ? "OMPI_COMM_WORLD_LOCAL_SIZE" : "MPI_LOCALNRANKS";
+  if (get(variables, size).empty()) return std::nullopt;
+  StartedRank started{.by = "mpirun"};
+  started.rank = number(rank, get(variables, rank));
+  started.ranks = number(size, get(variables, size), 1);
+  started.here = started.ranks;
+  if (const std::string here = get(variables, local); !here.empty()) {
+    started.here = number(local, here, 1);
+  }
+  started.leader = get(variables, "MASTER_ADDR");
+  if (started.leader.empty() && started.here < started.ranks) {
+    fail_request(
+        "mpirun has started {} ranks, {} of them here: expected MASTER_ADDR, the host of rank 0, "
+        "found none: mpirun -x MASTER_ADDR=HOST ...",
+        started.ranks, started.here);
+  }
+  if (started.leader.empty()) started.leader = "localhost";
+  const std::string job = get(variables, "OMPI_MCA_ess_base_jobid");
+  started.port = port_of(variables, job);
+  started.token = fmt::format("mpirun-{}-{}:{}", job, started.leader, started.port);
+  if (const std::string token = get(variables, "SYRTOS_TOKEN"); !token.empty()) {
+    started.token = token;
+  }
+  if (started.ranks < 2) return std::nullopt;
+  return started;
+}
 
 std::vector<std::string> expand_nodes(const std::string& text) {
   std::vector<std::string> names;

@@ -46,6 +46,11 @@ struct StartedRank {
 /// RequestError when what they say does not fit together.
 std::optional<StartedRank> find_started_rank(const Variables& variables);
 
+/// mpirun of Open MPI and MPICH, for programs that do not use MPI themselves: MASTER_ADDR is the
+/// host of rank 0 where ranks are on several hosts, MASTER_PORT a port of it, which otherwise
+/// follows from the number of the job. None: this process is alone. Throws RequestError.
+std::optional<StartedRank> find_mpirun_rank(const Variables& variables);
+
 /// "n[01-03,7],m" as Slurm writes it.
 std::vector<std::string> expand_nodes(const std::string& text);
 

@@ -78,12 +78,12 @@ void prepare_hosts(std::vector<Host>& hosts, const RemoteShell& shell, const Hos
     std::erase(problems, "");
     if (!problems.empty()) fail_request("{}", fmt::join(problems, "\n"));
   }
-  check_hosts(hosts, shell, program.identity, should_stop);
+  check_hosts(hosts, shell, program.identity, should_stop, program.name);
 }
 
 void check_hosts(std::vector<Host>& hosts, const RemoteShell& shell,
                  const std::vector<std::string>& identity_command,
-                 const std::function<bool()>& should_stop) {
+                 const std::function<bool()>& should_stop, const std::string& name) {
   std::vector<Asked> questions;
   for (const Host& host : hosts) {
     log_info("asking host {} ({}) for its program and cores", host.name, host.address);
@@ -94,8 +94,9 @@ void check_hosts(std::vector<Host>& hosts, const RemoteShell& shell,
       ask_all(questions, {.should_stop = should_stop, .what = "asking the hosts"});
   std::vector<std::string> problems;
   for (size_t i = 0; i < hosts.size(); ++i) {
-    const std::string& program =
-        hosts[i].program.empty() ? identity_command.front() : hosts[i].program;
+    const std::string& program = !name.empty()              ? name
+                                 : hosts[i].program.empty() ? identity_command.front()
+                                                            : hosts[i].program;
     std::string problem = judge(hosts[i], shell, program, answers[i], own);
     if (!problem.empty()) problems.push_back(std::move(problem));
   }

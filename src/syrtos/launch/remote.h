@@ -50,6 +50,7 @@ std::string program_identity();
 /// How hosts get the program.
 struct HostProgram {
   std::vector<std::string> identity;   ///< a command that prints the identity line
+  std::string name = {};               ///< for people; empty: the command's first word
   std::filesystem::path package = {};  ///< copied to hosts that lack it; empty: they must have it
   std::function<void(const std::string&)> note = {};  ///< hears what was copied
 };
@@ -61,8 +62,9 @@ void prepare_hosts(std::vector<Host>& hosts, const RemoteShell& shell, const Hos
 /// Asks every host at the same time for its identity line, by running the command there, and sets
 /// its cores. Throws RequestError that names every host that cannot be reached, refuses, or has no
 /// or another program, and what to do. Copies nothing. Blocks for at most some 20 s.
+/// `name`: of the program, as in HostProgram.
 void check_hosts(std::vector<Host>& hosts, const RemoteShell& shell,
                  const std::vector<std::string>& identity_command,
-                 const std::function<bool()>& should_stop);
+                 const std::function<bool()>& should_stop, const std::string& name = {});
 
 }  // namespace syrtos::launch
