@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "items.h"
+#include "ranks.h"
 #include "reports.h"
 #include "searching.h"
 #include "step.h"
@@ -80,6 +81,23 @@ void add_training(nb::module_& m) {
       },
       "job_file"_a, "resume"_a, "keywords"_a, "network"_a.none(), "train"_a.none(), "test"_a.none(),
       "tell_every_s"_a, "on_start"_a.none(), "on_step"_a.none(), "on_epoch"_a.none());
+}
+
+void add_ranks(nb::module_& m) {
+  m.def(
+      "train_in_ranks",
+      [](const std::string& job_file, const std::string& resume, const Keywords& keywords,
+         const nn::Network* network, const Data* train_data, const Data* test,
+         const std::vector<std::string>& command, const std::vector<std::string>& identity,
+         const std::string& name, const std::string& hosts, const std::string& remote_shell,
+         const nb::object& on_line) {
+        const TrainCall call{job_file, resume, keywords, network, train_data, test};
+        return train_in_ranks(call, {command, identity, name, hosts, remote_shell, on_line});
+      },
+      "job_file"_a, "resume"_a, "keywords"_a, "network"_a.none(), "train"_a.none(), "test"_a.none(),
+      "command"_a, "identity"_a, "name"_a, "hosts"_a, "remote_shell"_a, "on_line"_a);
+  m.def("serve_rank", &serve_rank, "join"_a, "train"_a.none(), "test"_a.none(), "tell_every_s"_a);
+  m.def("identity", &identity);
 }
 
 void add_search(nb::module_& m) {
@@ -155,9 +173,21 @@ void add_predictor(nb::module_& m) {
 }
 
 void add_step(nb::module_& m) {
+  nb::class_<PyGroup>(m, "Group")
+      .def(nb::init<int, bool>(), "patience"_a, "encrypted"_a)
+      .def_prop_ro("rank", &PyGroup::rank)
+      .def_prop_ro("size", &PyGroup::size)
+      .def_prop_ro("here", &PyGroup::here)
+      .def("all_reduce",
+           nb::overload_cast<const PyGroup::Any&, const std::string&>(&PyGroup::all_reduce),
+           "values"_a, "reduction"_a)
+      .def("broadcast", nb::overload_cast<const PyGroup::Any&, int>(&PyGroup::broadcast),
+           "values"_a, "root"_a)
+      .def("barrier", &PyGroup::barrier)
+      .def("leave", &PyGroup::leave);
   nb::class_<PyStep>(m, "Step")
-      .def(nb::init<const nn::Network&, const std::vector<int64_t>&, const Keywords&>(),
-           "network"_a, "input"_a, "keywords"_a)
+      .def(nb::init<const nn::Network&, const std::vector<int64_t>&, const Keywords&, PyGroup*>(),
+           "network"_a, "input"_a, "keywords"_a, "group"_a.none(), nb::keep_alive<1, 5>())
       .def("run", &PyStep::run, "images"_a, "targets"_a, "update"_a)
       .def("update", &PyStep::update)
       .def_prop_rw("learning_rate", &PyStep::learning_rate, &PyStep::set_learning_rate)
@@ -182,6 +212,7 @@ NB_MODULE(_core, m) {
   syrtos::python::add_errors(m);
   syrtos::python::add_networks(m);
   syrtos::python::add_training(m);
+  syrtos::python::add_ranks(m);
   syrtos::python::add_search(m);
   syrtos::python::add_reports(m);
   syrtos::python::add_predictor(m);

@@ -1,9 +1,12 @@
 #include "step.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
 #include "syrtos/api/settle.h"
+#include "syrtos/base/crc32.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
 #include "syrtos/job/resolve.h"
@@ -17,13 +20,16 @@ namespace {
 
 /// The parts of a job that a step is made of, found as those of a training are.
 job::Job resolved(const nn::Network& network, const std::vector<int64_t>& input,
-                  const Keywords& keywords) {
+                  const Keywords& keywords, const PyGroup* group) {
   job::JobRequest request = job_request("", "", keywords);
   request.data = "random";
   request.target_scale = "none";  // the caller's targets are what is learnt
   request.samples = std::max<int64_t>(request.batch, 1);
   request.input = fmt::format("{}x{}x{}", input[0], input[1], input[2]);
   const api::Surroundings around = surroundings([] { return false; });
+  if (group != nullptr && request.threads == 0) {
+    request.threads = std::max(1, around.cpu.cores / group->here());
+  }
   job::Job job = job::resolve(request, around.cpu, around.cache_home, {.network = network});
   api::settle(request, around, job);
   return job;
@@ -75,9 +81,21 @@ bool lies_ready(const AnyArray& images) {
 }  // namespace
 
 PyStep::PyStep(const nn::Network& network, const std::vector<int64_t>& input,
-               const Keywords& keywords) {
-  const nb::gil_scoped_release released;
-  const job::Job job = resolved(network, input, keywords);
+               const Keywords& keywords, PyGroup* group)
+    : group_(group) {
+  const auto make = [&] { prepare(network, resolved(network, input, keywords, group)); };
+  if (group == nullptr) {
+    const nb::gil_scoped_release released;
+    make();
+    return;
+  }
+  group->wait([&] {
+    make();
+    start_alike();
+  });
+}
+
+void PyStep::prepare(const nn::Network& network, const job::Job& job) {
   options_ = job.model_options(job.batch);
   threads_ = job.threads;
   seed_ = job.seed;
@@ -91,6 +109,43 @@ PyStep::PyStep(const nn::Network& network, const std::vector<int64_t>& input,
   optimizer_ = std::make_unique<optim::Optimizer>(job.optimizer, parameters.weights().size());
   segments_ = optim::merged(train::tensors_of(parameters));
   hyper_ = {.learning_rate = job.schedule.rate, .weight_decay = job.weight_decay};
+}
+
+void PyStep::start_alike() {
+  const graph::Parameters& parameters = network_->parameters();
+  std::string layout;
+  for (const graph::ParameterSlot& slot : parameters.slots()) {
+    layout +=
+        fmt::format("{} {} {} {} ", slot.name, slot.offset, slot.elements, slot.layout.name());
+  }
+  const auto sum = static_cast<int64_t>(crc32c(0, layout.data(), layout.size()));
+  std::array<int64_t, 2> bounds = {sum, -sum};
+  group_->all_reduce(collective::Values(bounds.data(), bounds.size(), world::Element::i64),
+                     world::Reduction::max);
+  if (bounds[0] != -bounds[1]) {
+    fail_request(
+        "compile: expected the same network with the same batch on CPUs of the same kind for all "
+        "{} "
+        "workers, found weights that lie otherwise: are batch=, precision= and the network alike?",
+        group_->size());
+  }
+  const auto send = [&](auto values) { group_->broadcast(values.data(), values.size_bytes(), 0); };
+  send(parameters.weights());
+  send(parameters.working());
+  send(parameters.state());
+  seed_ += static_cast<uint64_t>(group_->rank());  // of dropout: each leaves out something else
+}
+
+/// Means over all workers.
+void PyStep::exchange() {
+  const std::span<float> gradients = network_->parameters().gradients();
+  group_->all_reduce(collective::Values(gradients.data(), gradients.size()));
+  const float share = 1.0F / static_cast<float>(group_->size());
+  constexpr int64_t kWorthIt = 1 << 14;
+  parallel_for(static_cast<int64_t>(gradients.size()), 16, kWorthIt,
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i) gradients[static_cast<size_t>(i)] *= share;
+               });
 }
 
 std::vector<int64_t> PyStep::input() const {
@@ -110,7 +165,16 @@ void PyStep::take(const AnyArray& images) {
 }
 
 float PyStep::run(const AnyArray& images, const AnyArray& targets, bool update_too) {
-  const nb::gil_scoped_release released;
+  if (group_ == nullptr) {
+    const nb::gil_scoped_release released;
+    return compute(images, targets, update_too);
+  }
+  float loss = 0;
+  group_->wait([&] { loss = compute(images, targets, update_too); });
+  return loss;
+}
+
+float PyStep::compute(const AnyArray& images, const AnyArray& targets, bool update_too) {
   const ThreadScope threads(threads_);
   graph::Program& program = network_->training().program();
   take(images);
@@ -119,6 +183,7 @@ float PyStep::run(const AnyArray& images, const AnyArray& targets, bool update_t
   program.run({.seed = seed_, .step = hyper_.step});
   const float loss = network_->training().loss();
   network_->training().use_own_images();  // the caller's may be gone before the next step
+  if (group_ != nullptr) exchange();
   if (update_too) update();
   return loss;
 }

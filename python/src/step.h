@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "arrays.h"
+#include "group.h"
 #include "request.h"
 #include "syrtos/optim/optimizer.h"
 #include "syrtos/train/network/compiled_network.h"
@@ -19,7 +20,10 @@ class PyStep {
  public:
   /// Of the keywords those count that a step knows: batch, classes, precision, threads, seed,
   /// optimizer and its numbers, lr, weight_decay, loss, class_weights, label_smoothing.
-  PyStep(const nn::Network& network, const std::vector<int64_t>& input, const Keywords& keywords);
+  /// `group`: gradients are means over its workers, and all start from the weights of rank 0; it
+  /// outlives this. nullptr: alone.
+  PyStep(const nn::Network& network, const std::vector<int64_t>& input, const Keywords& keywords,
+         PyGroup* group);
 
   /// One step on a batch: `images` is [batch, channels, height, width] of f32 with any strides.
   /// Returns the loss. With update = false only gradients are computed.
@@ -47,6 +51,11 @@ class PyStep {
 
  private:
   void take(const AnyArray& images);
+  void prepare(const nn::Network& network, const job::Job& job);
+  float compute(const AnyArray& images, const AnyArray& targets, bool update);
+  void exchange();
+  /// Refuses workers whose weights lie otherwise.
+  void start_alike();
 
   nn::ModelOptions options_;
   int threads_ = 1;
@@ -55,6 +64,7 @@ class PyStep {
   std::vector<optim::Segment> segments_;
   optim::Hyper hyper_;
   uint64_t seed_ = 1;
+  PyGroup* group_ = nullptr;
 };
 
 }  // namespace syrtos::python

@@ -8,29 +8,13 @@
 #include "syrtos/api/train.h"
 #include "syrtos/base/clock.h"
 #include "syrtos/run/metrics.h"
+#include "telling.h"
 
 namespace syrtos::python {
 
 namespace nb = nanobind;
-using nlohmann::json;
 
 namespace {
-
-std::string dumped(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-const char* name_of(train::Outcome::End end) {
-  switch (end) {
-    case train::Outcome::End::complete:
-      return "complete";
-    case train::Outcome::End::stopped_early:
-      return "stopped early";
-    case train::Outcome::End::interrupted:
-      return "interrupted";
-  }
-  return "?";
-}
 
 /// Tells Python what happens, on the thread that waits.
 class Teller final : public train::TrainObserver {
@@ -39,21 +23,7 @@ class Teller final : public train::TrainObserver {
 
   void started(const train::StartInfo& info) override {
     if (call_.on_start.is_none()) return;
-    std::vector<std::string> notes = info.job.notes;
-    notes.insert(notes.end(), info.notes.begin(), info.notes.end());
-    const std::string text = dumped(json{{"run", info.directory.path().string()},
-                                         {"network", info.job.network.name()},
-                                         {"data", info.job.data_name},
-                                         {"parameters", info.parameters},
-                                         {"memory_bytes", info.memory_bytes},
-                                         {"workers", info.job.workers},
-                                         {"threads", info.job.threads},
-                                         {"precision", to_string(info.job.precision.dtype)},
-                                         {"steps_per_epoch", info.steps_per_epoch},
-                                         {"total_steps", info.total_steps},
-                                         {"first_step", info.first_step},
-                                         {"notes", notes}});
-    tell(call_.on_start, text);
+    tell(call_.on_start, dumped(start_json(info)));
   }
 
   void step(const train::StepProgress& progress) override {
@@ -95,21 +65,22 @@ class Teller final : public train::TrainObserver {
 
 }  // namespace
 
-nb::tuple train(const TrainCall& call) {
+api::TrainRequest train_request(const TrainCall& call) {
   api::TrainRequest request;
   request.job = job_request(call.job_file, call.resume, call.keywords);
   request.resume = call.resume;
   if (call.network != nullptr) request.own.network = *call.network;
   if (call.train != nullptr) request.own.data = job_data(*call.train, call.test);
+  return request;
+}
+
+nb::tuple train(const TrainCall& call) {
+  const api::TrainRequest request = train_request(call);
   Aside aside;
   Teller teller(call, aside);
   api::Trained trained;
   aside.run([&] { trained = api::train(request, surroundings(aside.should_stop()), teller); });
-  const std::string outcome = dumped(json{{"end", name_of(trained.outcome.end)},
-                                          {"steps", trained.outcome.position.step},
-                                          {"epochs", trained.outcome.position.epoch},
-                                          {"seconds", trained.outcome.seconds}});
-  return nb::make_tuple(trained.run.string(), outcome);
+  return nb::make_tuple(trained.run.string(), dumped(outcome_json(trained.outcome)));
 }
 
 }  // namespace syrtos::python

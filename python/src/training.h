@@ -6,6 +6,7 @@
 
 #include "arrays.h"
 #include "request.h"
+#include "syrtos/api/train.h"
 
 namespace syrtos::python {
 
@@ -18,8 +19,12 @@ struct TrainCall {
   const Data* train = nullptr;           ///< None: the keywords name it.
   const Data* test = nullptr;
   double tell_every_s = 0;  ///< Between two calls of on_step; 0: after each step.
-  nanobind::object on_start, on_step, on_epoch;  ///< None, or called; False ends the run.
+  /// None, or called; False ends the run.
+  nanobind::object on_start = {}, on_step = {}, on_epoch = {};
 };
+
+/// The same in the library's words. Throws RequestError.
+api::TrainRequest train_request(const TrainCall& call);
 
 /// The run's directory and, as JSON, how it ended. Blocks; see Aside for signals and callbacks.
 nanobind::tuple train(const TrainCall& call);

@@ -138,6 +138,7 @@ class Arrays:
         original = as_array(x, names[0])
         self.values = as_samples(original, names[0])
         targets = as_array(y, names[1])
+        self.original = (original, targets)  #: as they were given
         self.targets = as_targets(targets, len(self.values), names[1])
         if isinstance(like, Items):
             kind = "values" if like.classes == 0 else "classes"

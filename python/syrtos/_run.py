@@ -107,8 +107,8 @@ def explain(run: Union["Run", Path]) -> Explanation:
 
 
 def open_run(path: Path, network: nn.Network | None = None) -> "Run":
-    """A run by its directory. `network` is needed to predict and evaluate where it was one of your
-    own."""
+    """A run by its directory, which has its network too. `network` is needed to predict and evaluate with a checkpoint
+    that lies elsewhere."""
     return Run(os.fspath(path), network)
 
 

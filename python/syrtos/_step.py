@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, _data, nn
+from ._group import Group
 from ._networks import NetworkLike, as_keywords, as_network
 
 
@@ -113,10 +114,13 @@ class Step:
 
 
 def compile(network: NetworkLike, optimizer: str = "momentum", *, batch: int = 64,  # noqa: A001
-            input: tuple[int, ...] | None = None, **options: Any) -> Step:
+            input: tuple[int, ...] | None = None, group: Group | None = None, **options: Any) -> Step:
     """Compiles the training step of a network for a loop of your own.
 
     input: the shape of a sample, as in syrtos.nn; without it, the network's own.
+    group: the processes that train together, of init(): each calls step(x, y) with a batch of its own, gradients are
+        means over all of them, and all start from the weights of rank 0, so all weights stay equal. The loss is that of
+        this process's batch, as are the running statistics of batch norm.
     options: those of train() that a step knows: classes, precision, threads, seed, lr, momentum, beta1,
         beta2, rho, epsilon, weight_decay, loss, class_weights, label_smoothing.
     """
@@ -130,4 +134,5 @@ def compile(network: NetworkLike, optimizer: str = "momentum", *, batch: int = 6
     full = {1: (1, 1, *shape), 2: (shape[0], 1, *shape[1:])}.get(len(shape), shape)
     options = {"optimizer": optimizer, "batch": batch, **options}
     options.setdefault("classes", core.classes)
-    return Step(_core.Step(core, list(full), as_keywords(options)))
+    members = group._core if group is not None and group.size > 1 else None
+    return Step(_core.Step(core, list(full), as_keywords(options), members))

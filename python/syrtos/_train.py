@@ -9,6 +9,7 @@ import time
 from typing import Any, Callable, NamedTuple
 
 from . import _core, _data, nn
+from ._launch import Hosts, check_data, hosts_text, train_in_ranks
 from ._networks import NetworkLike, as_keywords, as_network
 from ._run import SHOWN, Path, Run
 
@@ -141,6 +142,7 @@ def train(network: NetworkLike | None = None, data: Any = None, *, test: Any = N
           job: Path | None = None, resume: Run | Path | None = None,
           on_step: Callable[[Progress], Any] | None = None,
           on_epoch: Callable[[dict[str, Any]], Any] | None = None, progress: bool | None = None,
+          hosts: Hosts | None = None, processes: bool = False, remote_shell: str = "ssh",
           **options: Any) -> Run:
     """Trains a network and returns its Run.
 
@@ -161,8 +163,13 @@ def train(network: NetworkLike | None = None, data: Any = None, *, test: Any = N
         in the thread that called train(). One that returns False ends the run in good order; what it
         raises comes out of train().
     progress: whether to show it on stderr; by default in terminals and notebooks.
+    hosts: train on these hosts: names ("a,b:2" or a list), or a file of them (docs/hosts.md), with a worker for each
+        slot unless workers= says how many. They are reached by remote_shell, and need this package at the same path,
+        and data that they see by its name or path.
+    processes: the workers are processes of this machine instead of threads of this one. Arrays are copied once, into
+        memory that all of them read.
     options: all options of 'syrtos train', such as epochs, batch, lr, optimizer, augment, workers,
-        exchange, sync, run; options() lists them. Workers are threads of this process.
+        exchange, sync, run; options() lists them. Without hosts or processes, workers are threads of this process.
 
     Ctrl-C ends the run in good order, with a checkpoint, and raises KeyboardInterrupt.
     """
@@ -173,15 +180,22 @@ def train(network: NetworkLike | None = None, data: Any = None, *, test: Any = N
     named = given.name if given.train is None else None if resume else "arrays"
     keywords = as_keywords({"network": name or ("own" if own and not resume else None), "data": named,
                             **options})
-    train_data, test_data = given.cores()
+    place = hosts_text(hosts)
+    apart = bool(place) or processes
+    if apart:
+        check_data(given, place)
     shows = _shows_progress() if progress is None else progress
     told = _Callbacks(on_step, on_epoch, shows)
+    file = "" if job is None else os.fspath(job)
     try:
-        path, outcome = _core.train("" if job is None else os.fspath(job), resume or "", keywords, own,
-                                    train_data, test_data, told.tell_every, told.started,
-                                    told.step if told.wants_steps() else None, told.epoch)
+        if apart:
+            path, ended = train_in_ranks(file, resume or "", keywords, own, given, options, place, remote_shell, told)
+        else:
+            path, text = _core.train(file, resume or "", keywords, own, *given.cores(), told.tell_every, told.started,
+                                     told.step if told.wants_steps() else None, told.epoch)
+            ended = json.loads(text)
     except KeyboardInterrupt:
         if told.run:
             print(f"interrupted: go on with syrtos.train(resume={told.run!r})", file=sys.stderr)
         raise
-    return Run(path, network if isinstance(network, nn.Network) else None, given, json.loads(outcome))
+    return Run(path, network if isinstance(network, nn.Network) else None, given, ended)
