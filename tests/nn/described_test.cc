@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "syrtos/base/error.h"
+#include "syrtos/graph/reference.h"
 #include "syrtos/nn/summary.h"
 #include "syrtos/nn/zoo/zoo.h"
 
@@ -89,6 +90,57 @@ TEST(DescribedNetwork, TakesFeaturesWithoutFlattening) {
       network_of(R"({"op": "linear", "name": "fc", "of": ["input"], "out": 3})", "[20]"));
   EXPECT_EQ(network.info().image(), (Shape{1, 1, 20}));
   EXPECT_EQ(parameter_count(network.build(network.default_options()).graph), 63);
+}
+
+TEST(DescribedNetwork, TakesSeveralInputsFromOneRowAndGivesSeveralOutputs) {
+  const Network network = described_network(R"({
+    "inputs": [{"name": "picture", "shape": [2, 3, 3]}, {"name": "sound", "shape": [2, 5]},
+               {"name": "age", "shape": [4]}],
+    "layers": [{"op": "max_pool", "name": "p", "of": ["picture"], "kernel": 3},
+               {"op": "max_pool", "name": "s", "of": ["sound"], "kernel": [1, 5]},
+               {"op": "flatten", "name": "pf", "of": ["p"]},
+               {"op": "flatten", "name": "sf", "of": ["s"]},
+               {"op": "scale", "name": "a", "of": ["age"], "factor": 10}],
+    "outputs": ["sf", "a", "pf"]})");
+  EXPECT_EQ(network.info().image(), (Shape{1, 1, 18 + 10 + 4}));
+  EXPECT_EQ(network.info().classes, 2 + 4 + 2);
+  const Model model = network.build(network.default_options());
+  ops::RefTensor row({1, 1, 1, 32});
+  for (size_t i = 0; i < 32; ++i) row.values[i] = static_cast<double>(i);
+  std::map<ValueId, ops::RefTensor> given{{model.images, row}};
+  given[model.targets] = ops::RefTensor({1});
+  EXPECT_THAT(graph::evaluate_reference(model.graph, given).at(model.logits).values,
+              testing::ElementsAre(22, 27, 280, 290, 300, 310, 8, 17));
+}
+
+TEST(DescribedNetwork, InputsThatAreLargeLieInRowsOfOneLength) {
+  EXPECT_EQ(packed_shape(8192), (Shape{1, 1, 8192}));
+  EXPECT_EQ(packed_shape(8193), (Shape{1, 2, 8192}));
+  const Network network = described_network(R"({
+    "inputs": [{"name": "a", "shape": [3, 64, 64]}, {"name": "b", "shape": [1]}],
+    "layers": [{"op": "global_avg_pool", "name": "m", "of": ["a"]},
+               {"op": "concat", "name": "both", "of": ["m", "b"]}]})");
+  EXPECT_EQ(network.info().image(), (Shape{1, 2, 8192}));
+  ModelOptions options = network.default_options();
+  options.classes = 4;
+  const Model model = network.build(options);
+  EXPECT_EQ(model.graph.type(model.logits).shape, (Shape{1, 4}));
+}
+
+TEST(DescribedNetwork, RefusesInputsAndOutputsThatAreNone) {
+  const std::string layers = R"("layers": [{"op": "relu", "name": "r", "of": ["a"]}])";
+  const auto says = [&](const std::string& rest, const char* part) {
+    EXPECT_THAT(refusal("{" + rest + ", " + layers + "}"), HasSubstr(part)) << rest;
+  };
+  says(R"("inputs": [])", "list of names");
+  says(R"("inputs": [{"name": "a", "shape": [0]}])", "list of names");
+  says(R"("inputs": [{"name": "a", "shape": [1, 2, 3, 4]}])", "list of names");
+  says(R"("inputs": [{"name": "a", "shape": [99999999, 99999999]}])", "list of names");
+  says(R"("inputs": [{"name": "a", "shape": [2]}, {"name": "a", "shape": [2]}])", "each its own");
+  says(R"("inputs": [{"name": "b", "shape": [2]}])", "'a'");
+  says(R"("inputs": [{"name": "a", "shape": [2]}], "outputs": ["x"])", "names of layers");
+  says(R"("inputs": [{"name": "a", "shape": [2]}], "outputs": [])", "names of layers");
+  says(R"("inputs": [{"name": "a", "shape": [2]}], "input": [2])", "its input");
 }
 
 TEST(DescribedNetwork, NamesTheLayerAndBothShapesThatDoNotFit) {

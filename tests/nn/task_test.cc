@@ -47,6 +47,13 @@ double loss_of(const Small& small, const std::vector<double>& outputs,
       .at(small.loss)[0];
 }
 
+/// The mean of ((output - target)^2 + 1)^1.5.
+constexpr const char* kOwn = R"({"of": "values",
+    "layers": [{"op": "subtract", "name": "d", "of": ["output", "target"]},
+               {"op": "multiply", "name": "s", "of": ["d", "d"]},
+               {"op": "shift", "name": "t", "of": ["s"], "by": 1},
+               {"op": "power", "name": "p", "of": ["t"], "exponent": 1.5}]})";
+
 TEST(Task, LossesAreTheirFormulas) {
   const std::vector<double> x = random_values(1, kSamples * kOutputs);
   const std::vector<double> t = random_values(2, kSamples * kOutputs);
@@ -113,7 +120,8 @@ TEST(Task, GradientsAreTheDifferencesOfTheLoss) {
   for (const Task& task :
        {Task{.loss = Loss::squared_error}, Task{.loss = Loss::huber, .delta = 0.5},
         Task{.loss = Loss::binary_cross_entropy},
-        Task{.label_smoothing = 0.1, .class_weights = {1, 2, 3}, .mixed = true}}) {
+        Task{.label_smoothing = 0.1, .class_weights = {1, 2, 3}, .mixed = true},
+        parse_loss(kOwn)}) {
     Small small(task);
     const Small forward(task);
     graph::add_gradients(small.graph, small.loss);
@@ -132,6 +140,61 @@ TEST(Task, GradientsAreTheDifferencesOfTheLoss) {
           << loss_text(task) << " " << i;
     }
   }
+}
+
+TEST(Task, AnOwnLossOfABatchIsTheMeanOfItsSamples) {
+  const std::vector<double> x = random_values(8, kSamples * kOutputs);
+  const std::vector<double> targets = random_values(9, kSamples * kOutputs);
+  const Task task = parse_loss(kOwn);
+  double sum = 0;
+  for (size_t n = 0; n < kSamples; ++n) {
+    const std::vector<float> row(x.begin() + static_cast<ptrdiff_t>(n * kOutputs),
+                                 x.begin() + static_cast<ptrdiff_t>((n + 1) * kOutputs));
+    const std::span<const double> wanted = std::span(targets).subspan(n * kOutputs, kOutputs);
+    double expected = 0;
+    for (size_t k = 0; k < kOutputs; ++k) {
+      const double off = row[k] - wanted[k];
+      expected += std::pow(off * off + 1, 1.5) / kOutputs;
+    }
+    EXPECT_NEAR(task.own->value(row, wanted), expected, 1e-5);
+    sum += expected;
+  }
+  EXPECT_NEAR(loss_of(Small(task), x, targets), sum / kSamples, 1e-5);
+}
+
+TEST(Task, AnOwnLossKeepsItsTextAndWhatItIsOf) {
+  const Task task = parse_loss(kOwn);
+  EXPECT_EQ(loss_text(task), kOwn);
+  EXPECT_EQ(task, parse_loss(kOwn));
+  EXPECT_NE(task, Task{.loss = Loss::squared_error});
+  EXPECT_EQ(parse_loss(loss_text({.own = task.own->with("classes")})).loss, Loss::cross_entropy);
+  EXPECT_EQ(parse_loss(loss_text({.own = task.own->with("labels")})).loss,
+            Loss::binary_cross_entropy);
+}
+
+TEST(Task, AnOwnLossOfPartsSeesEachOfThem) {
+  const Task task =
+      parse_loss(R"({"parts": [{"name": "a", "shape": [1]}, {"name": "b", "shape": [2]}],
+      "layers": [{"op": "subtract", "name": "x", "of": ["output.a", "target.a"]},
+                 {"op": "multiply", "name": "y", "of": ["output.b", "target.b"]},
+                 {"op": "sum", "name": "z", "of": ["y"], "axes": 1, "keep": true},
+                 {"op": "add", "name": "all", "of": ["x", "z"]}]})");
+  const std::vector<float> outputs = {1, 2, 3};
+  EXPECT_NEAR(task.own->value(outputs, std::vector<double>{5, 7, 11}), 1 - 5 + 14 + 33, 1e-9);
+  EXPECT_THROW(task.own->value(std::vector<float>{1, 2}, std::vector<double>{1, 2}), RequestError);
+}
+
+TEST(Task, OwnLossesThatAreNoneAreRefused) {
+  for (const char* text :
+       {"{", "{}", R"({"layers": []})",
+        R"({"of": 3, "layers": [{"op": "abs", "name": "a", "of": ["output"]}]})",
+        R"({"layers": [{"op": "abs", "name": "a", "of": ["input"]}]})",
+        R"({"parts": 3, "layers": [{"op": "abs", "name": "a", "of": ["output"]}]})"}) {
+    EXPECT_THROW(parse_loss(text), RequestError) << text;
+  }
+  const Task dense =
+      parse_loss(R"({"layers": [{"op": "linear", "name": "a", "of": ["output"], "out": 2}]})");
+  EXPECT_THROW(Small{dense}, RequestError);
 }
 
 TEST(Task, NamesAreReadAndWritten) {

@@ -43,7 +43,7 @@ EnsembleEvaluation::Result result_of(const std::vector<float>& rows, const data:
 void check_combine(Combine how, const nn::Task& task) {
   if (how == Combine::mean || task.has_classes()) return;
   fail_request("--combine {}: it is for classes, found --loss {}: use mean", to_string(how),
-               nn::loss_text(task));
+               nn::loss_name(task));
 }
 
 double disagreement_of(const std::vector<std::vector<float>>& members, size_t classes) {

@@ -94,7 +94,7 @@ class Notes {
     const bool is_file = name.ends_with(".csv") || name.ends_with(".tsv");
     unused("data.label_column", is_file || name.find('/') != std::string_view::npos,
            "without a CSV file");
-    const std::string loss = fmt::format("with --loss {}", nn::loss_text(job_.task));
+    const std::string loss = fmt::format("with --loss {}", nn::loss_name(job_.task));
     unused("data.target_scale", job_.task.has_values(), loss);
     unused("label_smoothing", job_.task.has_classes(), loss);
     unused("data.validation", !job_.random_data, "with --data random");

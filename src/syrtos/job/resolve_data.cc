@@ -118,7 +118,8 @@ void make_random_data(const JobRequest& request, const ImageSize& size, Job& job
   job.random_data = true;
   job.image = job.stored = size.shape_for(job.network.info());
   check_size(job, request.samples);
-  const nn::Task task = request.loss == "auto" ? nn::Task() : nn::parse_loss(request.loss);
+  nn::Task task = request.loss == "auto" ? nn::Task() : nn::parse_loss(request.loss);
+  if (task.own && task.own->of().empty()) task = {};
   const int64_t outputs = request.classes == kUnset ? job.network.info().classes : request.classes;
   data::Splits splits =
       random_splits(job.network, request.samples, job.image, outputs, task, job.seed);

@@ -14,16 +14,30 @@ namespace syrtos::job {
 
 namespace {
 
+nn::Loss loss_for(const data::TargetInfo& targets) {
+  if (targets.values == 0) return nn::Loss::cross_entropy;
+  return targets.binary && targets.values > 1 ? nn::Loss::binary_cross_entropy
+                                              : nn::Loss::squared_error;
+}
+
 /// With what is asked for, or what fits.
 nn::Task task_of(const JobRequest& request, const data::TargetInfo& targets) {
   nn::Task task;
   if (request.loss != "auto") {
     task = nn::parse_loss(request.loss);
-  } else if (targets.values > 0) {
-    task.loss = targets.binary && targets.values > 1 ? nn::Loss::binary_cross_entropy
-                                                     : nn::Loss::squared_error;
+    if (task.own && task.own->of().empty()) {
+      task.loss = loss_for(targets);
+      task.own = task.own->with(task.has_classes()  ? "classes"
+                                : task.has_labels() ? "labels"
+                                                    : "values");
+    }
+  } else {
+    task.loss = loss_for(targets);
   }
   task.label_smoothing = request.label_smoothing;
+  if (task.own && task.label_smoothing > 0) {
+    fail_request("--label-smoothing: it is for cross-entropy, found a loss of your own");
+  }
   return task;
 }
 
@@ -33,13 +47,13 @@ void check_fit(const Job& job) {
     fail_request(
         "--loss {}: {} has values, not classes: use squared-error, l1, huber or "
         "binary-cross-entropy",
-        nn::loss_text(job.task), job.data_name);
+        nn::loss_name(job.task), job.data_name);
   }
   if (!job.task.has_classes() && !values) {
     fail_request(
         "--loss {}: {} has classes, not values to predict: use cross-entropy, or leave it "
         "out",
-        nn::loss_text(job.task), job.data_name);
+        nn::loss_name(job.task), job.data_name);
   }
 }
 
@@ -54,7 +68,7 @@ void check_labels(const Job& job) {
         fail_request(
             "--loss {}: expected labels from 0 to 1, found {} for {} sample {} of {}; "
             "squared-error learns values",
-            nn::loss_text(job.task), value, word, i, job.data_name);
+            nn::loss_name(job.task), value, word, i, job.data_name);
       }
     }
   }
@@ -125,9 +139,12 @@ std::vector<float> parse_weights(const std::string& text, int64_t classes) {
 
 void resolve_class_weights(const JobRequest& request, Job& job) {
   if (request.class_weights == "none") return;
+  if (job.task.own) {
+    fail_request("--class-weights: they are for cross-entropy, found a loss of your own");
+  }
   if (!job.task.has_classes()) {
     fail_request("--class-weights: only classes have weights, found --loss {}: leave it out",
-                 nn::loss_text(job.task));
+                 nn::loss_name(job.task));
   }
   job.task.class_weights = request.class_weights == "balanced"
                                ? balanced_weights(job)
@@ -138,6 +155,7 @@ void resolve_class_weights(const JobRequest& request, Job& job) {
 bool standardises(const JobRequest& request, const Job& job) {
   if (request.target_scale == "standard") return true;
   if (request.target_scale == "none") return false;
+  if (request.target_scale == "auto" && job.task.own) return false;  // made for what is there
   if (request.target_scale == "auto") {
     const nn::NetworkFile* file = job.network.file();
     return file == nullptr || !file->is_onnx() || job.weights.empty();
@@ -161,14 +179,15 @@ void resolve_scale(const JobRequest& request, Job& job) {
 
 data::TargetKind target_kind(const JobRequest& request) {
   if (request.loss == "auto") return data::TargetKind::found_out;
-  return nn::parse_loss(request.loss).has_classes() ? data::TargetKind::classes
-                                                    : data::TargetKind::values;
+  const nn::Task task = nn::parse_loss(request.loss);
+  if (task.own && task.own->of().empty()) return data::TargetKind::found_out;
+  return task.has_classes() ? data::TargetKind::classes : data::TargetKind::values;
 }
 
 void resolve_task(const JobRequest& request, Job& job) {
   job.targets = job.data.train->info().targets;
   job.task = task_of(request, job.targets);
-  job.task.mixed = job.task.has_classes() && job.augment.mixes();
+  job.task.mixed = job.task.has_classes() && (job.augment.mixes() || job.task.own);
   check_fit(job);
   check_labels(job);
   resolve_outputs(request, job);

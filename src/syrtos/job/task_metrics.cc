@@ -25,7 +25,7 @@ const run::Metric& watched_metric(const nn::Task& task, std::string_view name) {
     if (metric->name == name) return *metric;
     known.emplace_back(metric->name);
   }
-  fail_request("--early-stop-metric: with --loss {} unknown metric '{}'{}", nn::loss_text(task),
+  fail_request("--early-stop-metric: with --loss {} unknown metric '{}'{}", nn::loss_name(task),
                name, suggestion(name, known));
 }
 

@@ -1,12 +1,13 @@
 #include "syrtos/nn/described.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "syrtos/base/error.h"
-#include "syrtos/base/format.h"
-#include "syrtos/nn/described_layer.h"
+#include "syrtos/nn/described_layers.h"
+#include "syrtos/ops/shaping.h"
 
 namespace syrtos::nn {
 
@@ -15,31 +16,38 @@ using nlohmann::json;
 namespace {
 
 constexpr std::string_view kInput = "input";
-constexpr size_t kMostLayers = 10000;
 constexpr int64_t kMostRows = int64_t{1} << 24;
 
 /// What a description says, with everything checked that needs no shapes.
 class Description {
  public:
-  explicit Description(std::string_view text) : json_(parsed(text)) {
-    if (!json_.is_object()) fail_request("network: expected a JSON object, found {}", shown());
-    const json name = json_.value("name", json("network"));
-    if (!name.is_string() || name.get_ref<const std::string&>().empty()) {
-      fail_request("network: expected a text as its name, found {}", name.dump());
-    }
-    name_ = name.get<std::string>();
-    read_layers();
+  explicit Description(std::string_view text)
+      : json_(parsed_description(text, "network")),
+        name_(read_name()),
+        inputs_(json_.contains("inputs")
+                    ? described_parts(json_["inputs"], fmt::format("{}: inputs", title()))
+                    : std::vector<DescribedPart>()),
+        layers_(json_.value("layers", json()).is_array() ? json_["layers"] : json_, title(),
+                input_names()) {
     read_input();
+    read_outputs();
   }
 
   NetworkInfo info() const {
     NetworkInfo info{.name = name_, .description = "described layer by layer"};
-    if (!input_.empty()) {
+    if (!inputs_.empty()) {
+      const Shape packed = packed_shape(elements_of(inputs_));
+      info.channels = packed[0];
+      info.height = packed[1];
+      info.width = packed[2];
+    } else if (!input_.empty()) {
       info.channels = input_.size() == 1 ? 1 : input_[0];
       info.height = input_.size() == 3 ? input_[1] : 1;
       info.width = input_.back();
     }
-    if (const DescribedLayer& last = layers_.back(); last.op() == "linear") {
+    if (!outputs_.empty()) {
+      info.classes = outputs_together(info);
+    } else if (const DescribedLayer& last = layers_.last(); last.op() == "linear") {
       info.classes = last.integer("out", info.classes, 1, int64_t{1} << 24);
     }
     for (const DescribedLayer& layer : layers_) {
@@ -51,25 +59,16 @@ class Description {
   }
 
   Heads add_to(Builder& builder, ValueId images, const ModelOptions& options) const {
-    std::map<std::string_view, ValueId> results;
-    results[kInput] = input_.size() == 1 ? builder.flatten(images) : images;
-    for (const DescribedLayer& layer : layers_) {
-      LayerPlace place{.builder = builder,
-                       .inputs = {},
-                       .options = options,
-                       .is_output = &layer == &layers_.back()};
-      for (const std::string& input : layer.of()) place.inputs.push_back(results.at(input));
-      builder.call_layers(layer.name());
-      builder.enter(layer.op());
-      results[layer.name()] = add(layer, place);
-    }
-    builder.call_layers("");
-    const ValueId logits = results.at(layers_.back().name());
+    DescribedLayers::Results results;
+    give_inputs(builder, images, results);
+    layers_.add_to(builder, options, outputs_.empty() ? &layers_.last() : nullptr, results);
+    if (!outputs_.empty()) return {.logits = together(builder, results, options)};
+    const ValueId logits = results.at(layers_.last().name());
     const Shape& shape = builder.shape(logits);
     const bool fits = options.task.has_values() ? shape.elements() / shape[0] == options.classes
                                                 : shape.rank() == 2 && shape[1] == options.classes;
     if (!fits) {
-      layers_.back().fail(
+      layers_.last().fail(
           fmt::format("it is the output and gives {}, expected [batch, {}]: one value for each of "
                       "the {} {}",
                       shape_text(shape), options.classes, options.classes,
@@ -81,65 +80,45 @@ class Description {
   }
 
  private:
-  static json parsed(std::string_view text) {
-    try {
-      return json::parse(text);
-    } catch (const json::exception& error) {
-      fail_request("network: expected its description as JSON, found: {}", error.what());
+  std::string title() const { return "network " + name_; }
+
+  std::string read_name() const {
+    const json name = json_.value("name", json("network"));
+    if (!name.is_string() || name.get_ref<const std::string&>().empty()) {
+      fail_request("network: expected a text as its name, found {}", name.dump());
     }
+    return name.get<std::string>();
   }
 
-  std::string shown() const {
-    return json_.dump(-1, ' ', false, json::error_handler_t::replace).substr(0, 200);
+  std::vector<std::string> input_names() const {
+    if (inputs_.empty()) return {std::string(kInput)};
+    std::vector<std::string> names;
+    for (const DescribedPart& part : inputs_) names.push_back(part.name);
+    return names;
   }
 
-  void read_layers() {
-    const json layers = json_.value("layers", json());
-    if (!layers.is_array() || layers.empty() || layers.size() > kMostLayers) {
-      fail_request("network {}: expected 1 to {} layers, found {}", name_, kMostLayers,
-                   layers.is_array() ? std::to_string(layers.size()) : "none");
+  void read_outputs() {
+    const json outputs = json_.value("outputs", json());
+    if (outputs.is_null()) {
+      const json output = json_.value("output", json(layers_.last().name()));
+      if (output == layers_.last().name()) return;
+      fail_request("{}: expected the last layer, {}, to be the output, found {}", title(),
+                   layers_.last().name(), output.dump());
     }
-    std::set<std::string, std::less<>> names = {std::string(kInput)};
-    for (const json& each : json_["layers"]) {
-      const DescribedLayer& layer = layers_.emplace_back(each, layers_.size());
-      check(layer, names);
-      if (!names.insert(layer.name()).second) {
-        layer.fail("expected a name of its own, found that of another layer");
-      }
+    bool valid = outputs.is_array() && !outputs.empty();
+    for (size_t i = 0; valid && i < outputs.size(); ++i) {
+      valid = outputs[i].is_string() && layers_.find(outputs[i].get<std::string>()) != nullptr;
+      if (valid) outputs_.push_back(outputs[i].get<std::string>());
     }
-    const json output = json_.value("output", json(layers_.back().name()));
-    if (output != layers_.back().name()) {
-      fail_request("network {}: expected the last layer, {}, to be the output, found {}", name_,
-                   layers_.back().name(), output.dump());
-    }
-  }
-
-  static void check(const DescribedLayer& layer,
-                    const std::set<std::string, std::less<>>& earlier) {
-    const auto rule = layer_rules().find(layer.op());
-    if (rule == layer_rules().end()) {
-      layer.fail(fmt::format("unknown operation '{}'{}", layer.op(),
-                             suggestion(layer.op(), described_operations())));
-    }
-    const auto inputs = static_cast<int>(layer.of().size());
-    if (inputs < rule->second.least || inputs > rule->second.most) {
-      layer.fail(fmt::format("expected {} {}, found {}",
-                             rule->second.most == 1 ? "one" : "two or more",
-                             rule->second.most == 1 ? "input" : "inputs", inputs));
-    }
-    layer.refuse_others(rule->second.attributes);
-    for (const std::string& input : layer.of()) {
-      if (!earlier.contains(input)) {
-        layer.fail(fmt::format("it takes '{}', expected a layer that stands before it", input));
-      }
-    }
+    if (valid) return;
+    fail_request("{}: expected names of layers as its outputs, found {}", title(), outputs.dump());
   }
 
   void read_input() {
     constexpr int64_t kMost = int64_t{1} << 24;
     const json input = json_.value("input", json());
     if (input.is_null()) return;
-    bool valid = input.is_array() && !input.empty() && input.size() <= 3;
+    bool valid = inputs_.empty() && input.is_array() && !input.empty() && input.size() <= 3;
     if (valid) {
       for (const json& extent : input) {
         valid = valid && extent.is_number_integer() && extent.get<double>() >= 1 &&
@@ -149,30 +128,73 @@ class Description {
     }
     if (valid) return;
     fail_request(
-        "network {}: expected its input as [channels, height, width], [channels, length] or "
+        "{}: expected its input as [channels, height, width], [channels, length] or "
         "[features], found {}",
-        name_, input.dump());
+        title(), input.dump());
   }
 
-  static ValueId add(const DescribedLayer& layer, const LayerPlace& place) {
-    try {
-      return layer_rules().find(layer.op())->second.add(layer, place);
-    } catch (const ImageTooSmall&) {
-      throw;
-    } catch (const RequestError& error) {
-      const std::string_view text = error.what();
-      if (text.starts_with("layer ")) throw;
-      layer.fail(std::string(text));
+  void give_inputs(Builder& builder, ValueId images, DescribedLayers::Results& results) const {
+    if (inputs_.empty()) {
+      results[std::string(kInput)] = input_.size() == 1 ? builder.flatten(images) : images;
+      return;
     }
+    const Shape& shape = builder.shape(images);
+    const int64_t expected = packed_shape(elements_of(inputs_)).elements();
+    if (shape.elements() / shape[0] != expected) {
+      fail_request("{}: expected its {} inputs in one row of {} values, found samples of {}",
+                   title(), inputs_.size(), expected, shape_text(shape));
+    }
+    builder.enter("inputs");
+    const std::vector<ValueId> parts = take_parts(builder.graph(), images, inputs_, true);
+    for (size_t i = 0; i < parts.size(); ++i) results[inputs_[i].name] = parts[i];
+  }
+
+  /// All outputs in rows, one behind the other.
+  ValueId together(Builder& builder, const DescribedLayers::Results& results,
+                   const ModelOptions& options) const {
+    builder.enter("outputs");
+    std::vector<ValueId> rows;
+    for (const std::string& output : outputs_) {
+      rows.push_back(builder.to_f32(ops::flatten(builder.graph(), results.find(output)->second)));
+    }
+    const ValueId all = rows.size() == 1 ? rows[0] : builder.concat(rows, 1);
+    const int64_t found = builder.shape(all)[1];
+    if (found == options.classes) return all;
+    fail_request("{}: its {} outputs give {} values, expected {}: one for each that the data has",
+                 title(), outputs_.size(), found, options.classes);
+  }
+
+  /// Found out in a graph that is made for that alone.
+  int64_t outputs_together(const NetworkInfo& info) const {
+    graph::Graph graph;
+    Builder trial(graph, DType::f32, false);
+    const ValueId images =
+        graph.add_input("images", {DType::f32, {1, info.channels, info.height, info.width}});
+    DescribedLayers::Results results;
+    give_inputs(trial, images, results);
+    layers_.add_to(trial, {}, nullptr, results);
+    int64_t sum = 0;
+    for (const std::string& output : outputs_) {
+      sum += trial.shape(results.find(output)->second).elements();
+    }
+    return sum;
   }
 
   json json_;
   std::string name_;
-  std::vector<DescribedLayer> layers_;
-  std::vector<int64_t> input_;  ///< Empty: whatever the data has.
+  std::vector<DescribedPart> inputs_;  ///< Of a network that has several; empty: one.
+  DescribedLayers layers_;
+  std::vector<int64_t> input_;        ///< Of the one; empty: whatever the data has.
+  std::vector<std::string> outputs_;  ///< Empty: the last layer.
 };
 
 }  // namespace
+
+Shape packed_shape(int64_t elements) {
+  constexpr int64_t kRow = 8192;
+  if (elements <= kRow) return {1, 1, elements};
+  return {1, (elements + kRow - 1) / kRow, kRow};
+}
 
 Network described_network(std::string_view text) {
   const auto description = std::make_shared<const Description>(text);

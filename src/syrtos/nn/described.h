@@ -20,7 +20,16 @@ namespace syrtos::nn {
 /// [features]; without it, whatever the data has. A dense layer at the output is the classifier;
 /// without "out" it has as many units as there are classes. Throws RequestError that names the
 /// layer; shapes are looked at when it is built. The network keeps the text as its file().
+///
+/// Several inputs are "inputs": [{"name": "image", "shape": [1, 28, 28]}, {"name": "age", "shape":
+/// [1]}], whose values stand one behind the other in samples of packed_shape(). Several outputs are
+/// "outputs": ["fc1", "fc2"], names of layers: what the network gives is their values, and so is
+/// what it is trained with.
 Network described_network(std::string_view json);
+
+/// How so many numbers of several inputs lie in a sample: [1, 1, elements], or rows of equal length
+/// with zeros at the end.
+Shape packed_shape(int64_t elements);
 
 /// The words that "op" may be.
 std::vector<std::string> described_operations();

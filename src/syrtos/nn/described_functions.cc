@@ -49,6 +49,26 @@ ValueId clip(const DescribedLayer& layer, const LayerPlace& p) {
   return apply(p, PointwiseKind::clip, least, most);
 }
 
+/// A number beside the value, in its type.
+ValueId constant(const LayerPlace& p, float value) {
+  graph::Graph& graph = p.builder.graph();
+  Tensor number({DType::f32, {1}});
+  *number.as<float>() = value;
+  const DType type = graph.type(p.inputs[0]).dtype;
+  const ValueId literal = ops::literal(graph, std::move(number));
+  return type == DType::f32 ? literal : ops::cast(graph, literal, type);
+}
+
+ValueId shift(const DescribedLayer& layer, const LayerPlace& p) {
+  return ops::binary(p.builder.graph(), BinaryKind::add, p.inputs[0],
+                     constant(p, layer.number("by", 0)));
+}
+
+ValueId power(const DescribedLayer& layer, const LayerPlace& p) {
+  return ops::binary(p.builder.graph(), BinaryKind::power, p.inputs[0],
+                     constant(p, layer.number("exponent", 1)));
+}
+
 /// Of axes that count from 1, the batch being 0, or from the end.
 int64_t axis_of(const DescribedLayer& layer, int64_t axis, const Shape& shape) {
   const int64_t found = axis < 0 ? axis + shape.rank() : axis;
@@ -175,6 +195,8 @@ LayerRules function_rules() {
       {"hard_swish", {.add = function<PointwiseKind::hard_swish>}},
       {"silu", {.add = function<PointwiseKind::silu>}},
       {"clip", {.attributes = {"least", "most"}, .add = clip}},
+      {"shift", {.attributes = {"by"}, .add = shift}},
+      {"power", {.attributes = {"exponent"}, .add = power}},
       {"exp", {.add = function<PointwiseKind::exponential>}},
       {"log", {.add = function<PointwiseKind::logarithm>}},
       {"sqrt", {.add = function<PointwiseKind::square_root>}},

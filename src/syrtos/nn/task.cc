@@ -75,13 +75,30 @@ ops::ElementLossKind element_kind(Loss loss) {
 
 }  // namespace
 
+bool Task::operator==(const Task& other) const {
+  const auto own_text = [](const Task& task) { return task.own ? task.own->text() : ""; };
+  return loss == other.loss && delta == other.delta && label_smoothing == other.label_smoothing &&
+         class_weights == other.class_weights && mixed == other.mixed && mean == other.mean &&
+         deviation == other.deviation && own_text(*this) == own_text(other);
+}
+
+std::string loss_name(const Task& task) { return task.own ? "of your own" : loss_text(task); }
+
 std::string loss_text(const Task& task) {
+  if (task.own) return task.own->text();
   const std::string name(name_of(task.loss));
   return task.loss == Loss::huber && task.delta != 1 ? fmt::format("{}:{}", name, task.delta)
                                                      : name;
 }
 
 Task parse_loss(std::string_view text) {
+  if (text.starts_with('{')) {
+    auto own = std::make_shared<const OwnLoss>(text);
+    const Loss kind = own->of() == "classes"  ? Loss::cross_entropy
+                      : own->of() == "labels" ? Loss::binary_cross_entropy
+                                              : Loss::squared_error;
+    return {.loss = kind, .own = std::move(own)};
+  }
   const size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
   for (const Named& named : kNames) {
@@ -112,6 +129,10 @@ ValueId add_targets(graph::Graph& graph, const Task& task, int64_t batch, int64_
 
 ValueId add_loss(Builder& builder, const Task& task, ValueId outputs, ValueId targets,
                  bool training) {
+  // What evaluates knows the numbers of classes, and computes losses by itself.
+  if (task.own && (!task.has_classes() || task.mixed)) {
+    return task.own->add_to(builder, outputs, targets);
+  }
   if (task.has_classes()) {
     if (task.mixed) return mixed_cross_entropy(builder, task, outputs, targets, training);
     return builder.cross_entropy(outputs, targets,

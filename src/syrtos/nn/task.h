@@ -1,6 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +22,35 @@ enum class Loss : uint8_t {
   binary_cross_entropy,  ///< of each label's probability
 };
 
+/// A loss of the user's own, made of operations. Its text is how job files, checkpoints and other
+/// processes have it. Safe from several threads.
+class OwnLoss {
+ public:
+  /// As loss_text() says. Throws RequestError.
+  explicit OwnLoss(std::string_view json);
+  ~OwnLoss();
+
+  const std::string& text() const { return text_; }
+  /// The same for targets that are known: classes, values or labels.
+  std::shared_ptr<const OwnLoss> with(std::string_view of) const;
+  /// "classes", "values" or "labels": what its targets are; empty: what the data has.
+  const std::string& of() const { return of_; }
+  /// [1]: the mean over all that it gives for the samples. `targets`: [N,outputs] f32, of classes
+  /// their shares.
+  ValueId add_to(Builder& builder, ValueId outputs, ValueId targets) const;
+  /// The same of one sample, in double precision.
+  double value(std::span<const float> outputs, std::span<const double> targets) const;
+
+ private:
+  struct Parts;
+  struct Sample;
+  std::string text_;
+  std::string of_;
+  std::unique_ptr<const Parts> parts_;
+  mutable std::mutex mutex_;
+  mutable std::map<size_t, std::unique_ptr<const Sample>> samples_;  ///< By outputs, once used.
+};
+
 /// What a network learns: the outputs are scores of classes, values, or scores of labels.
 struct Task {
   Loss loss = Loss::cross_entropy;
@@ -25,6 +58,8 @@ struct Task {
   double label_smoothing = 0;             ///< of cross_entropy, in training only, as the next
   std::vector<float> class_weights = {};  ///< one for each class, or none
   bool mixed = false;  ///< targets are shares of all classes, not the number of one
+  /// In place of the loss, which then says what the targets are alone; nullptr: none.
+  std::shared_ptr<const OwnLoss> own = nullptr;
   /// Of values: what is learnt is (value - mean) / deviation, one each; none: what they are.
   std::vector<float> mean = {};
   std::vector<float> deviation = {};
@@ -35,11 +70,23 @@ struct Task {
   /// Numbers that a sample's target consists of, for so many outputs.
   int64_t target_values(int64_t outputs) const { return has_classes() && !mixed ? 1 : outputs; }
 
-  bool operator==(const Task&) const = default;
+  bool operator==(const Task& other) const;
 };
 
-/// The loss as options name it: "cross-entropy", "huber:0.5".
+/// The loss as options name it: "cross-entropy", "huber:0.5", or an own one's description:
+///
+///   {"of": "values",
+///    "layers": [{"op": "subtract", "name": "d", "of": ["output", "target"]},
+///               {"op": "abs", "name": "a", "of": ["d"]}]}
+///
+/// Layers are those of described.h without weights, of what the network gives (scores before a
+/// softmax or sigmoid) and of the targets, [batch, outputs] both; the last one's values are the
+/// loss, and their mean over batch and all else is learnt. With "parts": [{"name": "age", "shape":
+/// [1]}, ...] they are "output.age", "target.age" and so on. "of": "classes" (targets are 1 for the
+/// class and 0 for the others), "values" or "labels"; without it, what the data has.
 std::string loss_text(const Task& task);
+/// The same for people, who know what their own is.
+std::string loss_name(const Task& task);
 /// Puts what such a text says into a task. Throws RequestError that lists what there is.
 Task parse_loss(std::string_view text);
 

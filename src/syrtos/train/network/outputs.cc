@@ -98,7 +98,22 @@ double scaled_target(const nn::Task& task, const data::Target& target, size_t va
   return task.mean.empty() ? found : (found - task.mean[value]) / task.deviation[value];
 }
 
+namespace {
+
+double own_loss_of(const nn::Task& task, std::span<const float> outputs,
+                   const data::Target& target) {
+  std::vector<double> targets(outputs.size());
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    targets[k] = task.has_classes() ? (static_cast<size_t>(target.label) == k ? 1 : 0)
+                                    : scaled_target(task, target, k);
+  }
+  return task.own->value(outputs, targets);
+}
+
+}  // namespace
+
 double loss_of(const nn::Task& task, std::span<const float> outputs, const data::Target& target) {
+  if (task.own) return own_loss_of(task, outputs, target);
   if (task.has_classes()) return cross_entropy(outputs, target.label);
   double sum = 0;
   for (size_t k = 0; k < outputs.size(); ++k) {

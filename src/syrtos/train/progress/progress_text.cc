@@ -34,7 +34,7 @@ std::string network_line(const StartInfo& info, Emphasis strong) {
 std::string targets_text(const Job& job) {
   if (job.task.has_classes()) return fmt::format("{} classes", job.classes);
   return fmt::format("{} {}{} (--loss {})", job.classes, job.task.has_labels() ? "label" : "value",
-                     plural(job.classes), nn::loss_text(job.task));
+                     plural(job.classes), nn::loss_name(job.task));
 }
 
 std::string data_line(const StartInfo& info) {
