@@ -1,25 +1,22 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "syrtos/base/format.h"
 #include "syrtos/cli/draw.h"
 #include "syrtos/cli/estimate_request.h"
+#include "syrtos/planner/formulas.h"
 #include "syrtos/report/plot.h"
 
 namespace syrtos::cli {
 
 namespace {
 
-using nlohmann::json;
 using planner::Bounds;
 using planner::EstimateInput;
 
-constexpr int64_t kMostPoints = 400;  // of a drawn line
-
-void print_single(const EstimateRequest& request) {
+void print_single(const api::Estimate& request) {
   const Bounds at = request.speed_up(request.input.workers);
   if (request.bounds && has_bounds(request.server)) {
     fmt::print("best {:.4f}; estimate {:.4f}; worst {:.4f}\n", at.best, at.estimate, at.worst);
@@ -28,7 +25,7 @@ void print_single(const EstimateRequest& request) {
   }
 }
 
-void print_row(const EstimateRequest& request, const char* name, double Bounds::*value) {
+void print_row(const api::Estimate& request, const char* name, double Bounds::*value) {
   if (name != nullptr) fmt::print("{};", name);
   for (int64_t n = 1; n <= request.input.workers; ++n) {
     fmt::print("{}{:.4f}", n > 1 ? ";" : "", request.speed_up(n).*value);
@@ -36,7 +33,7 @@ void print_row(const EstimateRequest& request, const char* name, double Bounds::
   fmt::print("\n");
 }
 
-void print_csv(const EstimateRequest& request) {
+void print_csv(const api::Estimate& request) {
   if (!request.bounds || !has_bounds(request.server)) {
     print_row(request, nullptr, &Bounds::estimate);
     return;
@@ -46,80 +43,8 @@ void print_csv(const EstimateRequest& request) {
   print_row(request, "worst", &Bounds::worst);
 }
 
-json to_json(const Bounds& bounds) {
-  return {{"best", bounds.best}, {"estimate", bounds.estimate}, {"worst", bounds.worst}};
-}
-
-void print_json(const EstimateRequest& request, bool all) {
-  const EstimateInput& input = request.input;
-  json result = {
-      {"type", to_string(request.type)},
-      {"server", to_string(request.server)},
-      {"t_grad_s", input.t_grad},
-      {"t_comm_s", input.t_comm},
-      {"workers", input.workers},
-      {"batches", input.batches},
-      {"seconds", to_json(planner::training_seconds(request.type, request.server, input))},
-      {"speed_up", to_json(request.speed_up(input.workers))}};
-  if (!request.source.empty()) result["source"] = request.source;
-  if (all) {
-    json& list = result["speed_ups"] = json::array();
-    for (int64_t n = 1; n <= input.workers; ++n) list.push_back(to_json(request.speed_up(n)));
-  }
-  fmt::print("{}\n", result.dump());
-}
-
-/// Which number of workers has the largest estimate; of equal ones the smallest.
-int64_t fastest(const EstimateRequest& request) {
-  int64_t best = 1;
-  double most = 0;
-  for (int64_t n = 1; n <= request.input.workers; ++n) {
-    const double at = request.speed_up(n).estimate;
-    if (at > most * (1 + 1e-12)) {
-      best = n;
-      most = at;
-    }
-  }
-  return best;
-}
-
-report::Chart chart_of(const EstimateRequest& request) {
-  const EstimateInput& input = request.input;
-  const bool band = request.bounds && has_bounds(request.server);
-  report::Series line = {.name = band ? "estimate, from best to worst" : "estimate",
-                         .spread = report::Spread::band};
-  const int64_t points = std::min(input.workers, kMostPoints);
-  for (int64_t i = 0; i < points; ++i) {
-    const int64_t n = points == 1 ? 1 : 1 + i * (input.workers - 1) / (points - 1);
-    const Bounds at = request.speed_up(n);
-    report::Point point = {static_cast<double>(n), at.estimate};
-    if (band) {  // with fewer batches than workers they may have changed places
-      point.low = std::min(at.worst, at.best);
-      point.high = std::max(at.worst, at.best);
-    }
-    line.points.push_back(point);
-  }
-  const report::Series alone = {.name = "one worker alone",
-                                .points = {{line.points.front().x, 1}, {line.points.back().x, 1}},
-                                .line = report::LineStyle::dashed,
-                                .guide = true};
-  report::Chart chart = {.title = fmt::format("Estimated speed-up, {}, {} server",
-                                              to_string(request.type), to_string(request.server)),
-                         .x = {.label = "workers", .whole = true},
-                         .y = {.label = "times faster than one worker", .from = 0},
-                         .series = {line, alone},
-                         .notes = {}};
-  const int64_t best = fastest(request);
-  chart.notes.push_back(fmt::format(
-      "t_grad {:.4g} s, t_comm {:.4g} s, {} batch{}; fastest with {} worker{}: {:.4f}",
-      input.t_grad, input.t_comm, format_count(input.batches), input.batches == 1 ? "" : "es",
-      format_count(best), best == 1 ? "" : "s", request.speed_up(best).estimate));
-  if (!request.source.empty()) chart.notes.push_back(request.source);
-  return chart;
-}
-
 // What a reader of the numbers alone would miss; beside the output, not in it.
-void print_notes(const EstimateOptions& options, const EstimateRequest& request) {
+void print_notes(const EstimateOptions& options, const api::Estimate& request) {
   const EstimateInput& input = request.input;
   const bool drawn = options.output == "plot" && options.to.empty() && !options.json;
   if (!request.source.empty() && !drawn) fmt::print(stderr, "{}\n", request.source);
@@ -135,12 +60,12 @@ void print_notes(const EstimateOptions& options, const EstimateRequest& request)
 }
 
 int run_estimate(EstimateOptions options, const Context& context) {
-  const EstimateRequest request = resolve(options, context);
+  const api::Estimate request = resolve(options, context);
   if (!options.to.empty()) options.output = "plot";
   print_notes(options, request);
   if (!options.to.empty()) report::write_chart(chart_of(request), options.to);
   if (options.json) {
-    print_json(request, options.output != "single");
+    fmt::print("{}\n", to_json(request, options.output != "single").dump());
   } else if (!options.to.empty()) {
     fmt::print("written: {}\n", options.to);
   } else if (options.output == "plot") {

@@ -7,14 +7,12 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
-#include "syrtos/planner/units.h"
+#include "syrtos/planner/formulas.h"
 #include "syrtos/report/plot.h"
 
 namespace syrtos::cli {
 
 namespace {
-
-constexpr double kBytesPerParameter = 4;
 
 template <typename Number>
 Number parse_number(const char* option, const std::string& text, const char* expected) {
@@ -88,48 +86,28 @@ void check_sources(const EstimateOptions& options) {
   }
 }
 
-/// Fills the times that were not given from a measurement and the link.
-void measure(const EstimateOptions& options, const Context& context, EstimateRequest& request) {
-  const double bytes_per_s = planner::parse_bandwidth(options.bandwidth, "--bandwidth");
-  if (!(bytes_per_s > 0)) {
-    fail_request("--bandwidth: expected more than 0, found '{}'", options.bandwidth);
-  }
-  const api::ProbeWork work = resolve(options.probe, surroundings(context));
-  const train::ProbeResult probe = probe_compute(work.network, work.options, context.interrupted);
-  if (context.interrupted()) fail_run("interrupted after {} steps", probe.steps);
-  const double bytes = static_cast<double>(probe.parameters) * kBytesPerParameter;
-  request.source =
-      fmt::format("{}, batch {}, {}x{}x{}, {}, {} thread{}", probe.network, probe.batch,
-                  probe.image[0], probe.image[1], probe.image[2], to_string(probe.precision.dtype),
-                  probe.threads, probe.threads == 1 ? "" : "s");
-  if (!options.given("--t-grad")) {
-    request.input.t_grad = (probe.t_forward_ms + probe.t_backward_ms) / 1e3;
-    request.source += fmt::format("; t_grad {:.4g} s (forward and backward, median of {} steps)",
-                                  request.input.t_grad, probe.steps);
-  }
-  if (!options.given("--t-comm")) {
-    request.input.t_comm = bytes / bytes_per_s;
-    request.source += fmt::format("; t_comm {:.4g} s ({} at {})", request.input.t_comm,
-                                  format_bytes(bytes), options.bandwidth);
-  }
-}
-
 }  // namespace
 
-EstimateRequest resolve(const EstimateOptions& options, const Context& context) {
+api::Estimate resolve(const EstimateOptions& options, const Context& context) {
   check_output(options);
   check_sources(options);
-  EstimateRequest request = {.type = planner::parse_estimate_type(options.type),
-                             .server = planner::parse_server_kind(options.server),
-                             .input = {},
-                             .source = {},
-                             .bounds = options.bounds};
+  api::Estimate request = {.type = planner::parse_estimate_type(options.type),
+                           .server = planner::parse_server_kind(options.server),
+                           .input = {},
+                           .source = {},
+                           .bounds = options.bounds};
   planner::EstimateInput& input = request.input;
   input.workers = parse_count("--workers", options.workers, planner::kMostWorkers);
   input.batches = parse_count("--batches", options.batches, planner::kMostBatches);
   if (options.given("--t-grad")) input.t_grad = parse_seconds("--t-grad", options.t_grad);
   if (options.given("--t-comm")) input.t_comm = parse_seconds("--t-comm", options.t_comm);
-  if (options.given("--network")) measure(options, context, request);
+  if (options.given("--network")) {
+    const api::EstimateProbe probe{.probe = options.probe,
+                                   .bandwidth = options.bandwidth,
+                                   .t_grad = !options.given("--t-grad"),
+                                   .t_comm = !options.given("--t-comm")};
+    measure(probe, surroundings(context), request);
+  }
   return request;
 }
 

@@ -3,9 +3,8 @@
 #include <functional>
 #include <string>
 
-#include "syrtos/api/probe.h"
+#include "syrtos/api/estimate.h"
 #include "syrtos/cli/command.h"
-#include "syrtos/planner/formulas.h"
 
 namespace syrtos::cli {
 
@@ -25,22 +24,7 @@ struct EstimateOptions {
   std::function<bool(const char*)> given;  ///< whether an option was
 };
 
-/// What is asked for, checked.
-struct EstimateRequest {
-  planner::EstimateType type;
-  planner::ServerKind server;
-  planner::EstimateInput input;
-  std::string source;  ///< where the times come from; empty: they were given
-  bool bounds = false;
-
-  planner::Bounds speed_up(int64_t workers) const {
-    planner::EstimateInput at = input;
-    at.workers = workers;
-    return planner::speed_up(type, server, at);
-  }
-};
-
 /// Checks everything before anything is measured. Throws RequestError.
-EstimateRequest resolve(const EstimateOptions& options, const Context& context);
+api::Estimate resolve(const EstimateOptions& options, const Context& context);
 
 }  // namespace syrtos::cli
