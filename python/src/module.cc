@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "items.h"
+#include "probing.h"
 #include "ranks.h"
 #include "reports.h"
 #include "searching.h"
@@ -150,6 +151,16 @@ void add_reports(nb::module_& m) {
       .def("svg", &PyPlan::svg)
       .def("best", &PyPlan::best);
   m.def("probe_json", &probe_json, "keywords"_a, "network"_a.none());
+  m.def(
+      "estimate",
+      [](const std::string& type, const std::string& server, const std::string& bandwidth,
+         double t_grad, double t_comm, int64_t workers, int64_t batches, bool bounds,
+         const Keywords& keywords, const nn::Network* network) {
+        return estimate({type, server, bandwidth, t_grad, t_comm, workers, batches, bounds},
+                        keywords, network);
+      },
+      "type"_a, "server"_a, "bandwidth"_a, "t_grad"_a, "t_comm"_a, "workers"_a, "batches"_a,
+      "bounds"_a, "keywords"_a, "network"_a.none());
   m.def("metrics_json", &metrics_json, "run"_a);
   m.def("about_json", &about_json, "run"_a);
 }

@@ -5,7 +5,6 @@
 
 #include "aside.h"
 #include "syrtos/api/export.h"
-#include "syrtos/api/probe.h"
 #include "syrtos/base/error.h"
 #include "syrtos/job/image_size.h"
 #include "syrtos/nn/summary.h"
@@ -15,16 +14,13 @@
 #include "syrtos/report/run_reader.h"
 #include "syrtos/report/test_report.h"
 #include "syrtos/run/metrics.h"
+#include "telling.h"
 
 namespace syrtos::python {
 
 using nlohmann::json;
 
 namespace {
-
-std::string dumped(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
 
 json to_json(const Shape& shape) { return std::vector<int64_t>(shape.begin(), shape.end()); }
 
@@ -177,44 +173,6 @@ std::string PyPlan::json() const {
 
 std::string PyPlan::svg() const {
   return report::to_svg(report::plan_chart(planned_.plan, planned_.workload, planned_.cluster));
-}
-
-std::string probe_json(const Keywords& keywords, const nn::Network* network) {
-  api::ProbeRequest request;
-  if (network != nullptr) request.own = *network;
-  const auto integer = [](const std::string& word, const std::string& text) {
-    try {
-      return static_cast<int64_t>(std::stoll(text));
-    } catch (const std::exception&) {
-      fail_request("{}: expected a whole number, found '{}'", word, text);
-    }
-  };
-  for (const auto& [word, text] : keywords) {
-    if (word == "network") {
-      request.network = text;
-    } else if (word == "batch") {
-      request.batch = integer(word, text);
-    } else if (word == "input") {
-      request.input = text;
-    } else if (word == "classes") {
-      request.classes = integer(word, text);
-    } else if (word == "precision") {
-      request.precision = text;
-    } else if (word == "threads") {
-      request.threads = integer(word, text);
-    } else if (word == "seconds") {
-      request.seconds = std::stod(text);
-    } else if (word == "profile") {
-      request.profile = text == "True";
-    }
-  }
-  Aside aside;
-  json result;
-  aside.run([&] {
-    const api::ProbeWork work = api::resolve(request, surroundings(aside.should_stop()));
-    result = api::to_json(train::probe_compute(work.network, work.options, aside.should_stop()));
-  });
-  return dumped(result);
 }
 
 std::string metrics_json(const std::string& run) {

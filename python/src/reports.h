@@ -12,7 +12,7 @@
 #include "syrtos/api/predict.h"
 #include "syrtos/train/network/predict.h"
 
-// Plans, explanations, probes and trained networks, as texts and JSON for Python.
+// Plans, explanations and trained networks, as texts and JSON for Python.
 
 namespace syrtos::python {
 
@@ -57,7 +57,6 @@ class PyPlan {
 };
 
 /// Milliseconds of a training step of a network, as JSON.
-std::string probe_json(const Keywords& keywords, const nn::Network* network);
 
 /// Metrics of each epoch, from the run's directory, as a JSON array.
 std::string metrics_json(const std::string& run);

@@ -52,12 +52,12 @@ __version__ = _core.__version__
 from . import nn  # noqa: E402
 from ._group import Group, init  # noqa: E402
 from ._networks import load_onnx, networks, options  # noqa: E402
-from ._plan import Plan, plan, probe  # noqa: E402
+from ._plan import Estimate, Plan, estimate, plan, probe  # noqa: E402
 from ._run import Evaluation, Explanation, Run, explain, open_run  # noqa: E402
 from ._search import Search, Trial, open_search, search  # noqa: E402
 from ._step import Step, compile  # noqa: E402,A004
 from ._train import Progress, train  # noqa: E402
 
-__all__ = ["Evaluation", "Explanation", "Group", "Plan", "Progress", "RequestError", "Run", "RunError",
-           "Search", "Step", "Trial", "compile", "explain", "init", "load_onnx", "networks", "nn", "open_run", "open_search",
+__all__ = ["Estimate", "Evaluation", "Explanation", "Group", "Plan", "Progress", "RequestError", "Run", "RunError",
+           "Search", "Step", "Trial", "compile", "estimate", "explain", "init", "load_onnx", "networks", "nn", "open_run", "open_search",
            "options", "plan", "probe", "search", "train"]

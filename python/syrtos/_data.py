@@ -1,6 +1,7 @@
 """Arrays as data sets: what shapes and types mean, and what is wrong with them."""
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -127,6 +128,9 @@ def kind_of(loss: Any) -> str:
     """What numbers beside samples are, as a loss has it."""
     if loss in (None, "auto"):
         return "auto"
+    if str(loss).startswith("{"):  # of one's own
+        of = json.loads(loss).get("of")
+        return "auto" if of is None else "classes" if of == "classes" else "values"
     return "classes" if str(loss) in ("cross-entropy", "ce") else "values"
 
 

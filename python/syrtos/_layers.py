@@ -13,20 +13,34 @@ def _fail(text: str) -> None:
 
 
 class Value:
-    """The result of a layer, for further layers: +, -, *, /, @, concat() and layers take it."""
+    """The result of a layer, for further layers: +, -, *, /, @, **, concat() and layers take it."""
 
     def __init__(self, layer: "Layer | None", inputs: tuple["Value", ...], input: tuple[int, ...] = ()):
         self._layer = layer
         self._inputs = inputs
         self._input = input
 
-    def __add__(self, other: "Value") -> "Value":
+    def __add__(self, other: "Union[Value, float]") -> "Value":
+        if isinstance(other, (int, float)):
+            return Shift(other)(self)
         if not isinstance(other, Value):
             return NotImplemented
         return Add()(self, other)
 
-    def __sub__(self, other: "Value") -> "Value":
+    __radd__ = __add__
+
+    def __sub__(self, other: "Union[Value, float]") -> "Value":
+        if isinstance(other, (int, float)):
+            return Shift(-other)(self)
         return self._with("Subtract", other)
+
+    def __rsub__(self, other: float) -> "Value":
+        return Shift(other)(Scale(-1)(self)) if isinstance(other, (int, float)) else NotImplemented
+
+    def __pow__(self, exponent: float) -> "Value":
+        if not isinstance(exponent, (int, float)):
+            return NotImplemented
+        return self * self if exponent == 2 else Power(exponent)(self)
 
     def __mul__(self, other: "Union[Value, float]") -> "Value":
         if isinstance(other, (int, float)):
@@ -266,3 +280,21 @@ class Scale(Layer):
 
     def __init__(self, factor: float, name: str | None = None):
         super().__init__(name, factor=factor)
+
+
+class Shift(Layer):
+    """Every value and a number; x + 1 makes it."""
+
+    op = "shift"
+
+    def __init__(self, by: float, name: str | None = None):
+        super().__init__(name, by=by)
+
+
+class Power(Layer):
+    """Every value to the power of a number; x ** 1.5 makes it."""
+
+    op = "power"
+
+    def __init__(self, exponent: float, name: str | None = None):
+        super().__init__(name, exponent=exponent)

@@ -4,7 +4,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from . import _core, _data
+import numpy as np
+
+from . import _core, _data, _pack
 from ._networks import NetworkLike, as_keywords, as_network
 
 
@@ -79,8 +81,13 @@ def plan(network: NetworkLike = "lenet5", data: Any = "random", *, test: Any = N
         batch size.
     what_if: also what would help most.
     """
+    spec = _pack.spec_of(network)
+    if callable(options.get("loss")) or (spec is not None and spec.outputs):
+        options["loss"] = _pack.loss_option(options.get("loss", "squared-error"), spec)
+    if not _data.is_named(data):
+        data, test = _pack.packed(spec, data), _pack.packed(spec, test, "test")
     given = _data.Given(data, test, options)
-    name, own = as_network(network, given.sample)
+    name, own = as_network(network, None if spec is not None else given.sample)
     keywords = as_keywords({"network": name, "data": given.name or "arrays", **options})
     train, tested = given.cores()
     return Plan(_core.Plan(keywords, cluster, str(compute), str(hosts), _words(workers), _words(exchange),
@@ -103,3 +110,62 @@ def probe(network: NetworkLike = "resnet18", **options: Any) -> dict[str, Any]:
     profile = options.pop("profile", False)
     keywords = as_keywords({"network": name, **options}) + [("profile", str(bool(profile)))]
     return json.loads(_core.probe_json(keywords, own))
+
+
+class Estimate:
+    """What several workers gain, by formulas: arrays with a value for each number of workers from 1 on.
+
+    print() shows the largest speed-up, notebooks show the chart, `data` has everything as numbers."""
+
+    def __init__(self, data: dict[str, Any], svg: str):
+        self.data = data  #: as 'syrtos estimate --json' prints it; seconds
+        self._svg = svg
+        rows = data["speed_ups"]
+        self.workers = np.arange(1, len(rows) + 1)
+        self.speed_up = np.array([row["estimate"] for row in rows])  #: how many times as fast as one worker alone
+        self.best = np.array([row["best"] for row in rows])  #: where the formulas have bounds
+        self.worst = np.array([row["worst"] for row in rows])
+
+    @property
+    def fastest(self) -> int:
+        """The number of workers with the largest speed-up."""
+        return int(self.workers[np.argmax(self.speed_up)])
+
+    def svg(self) -> str:
+        """Speed-up over the number of workers, as a picture."""
+        return self._svg
+
+    def __repr__(self) -> str:
+        return f"<syrtos.Estimate: {self.fastest} workers, {self.speed_up.max():.4g} times as fast as one>"
+
+    def __str__(self) -> str:
+        source = f"\n{self.data['source']}" if "source" in self.data else ""
+        return (f"{self.data['type']}, {self.data['server']} server: fastest with {self.fastest} workers, "
+                f"{self.speed_up.max():.4g} times as fast as one{source}")
+
+    def _repr_html_(self) -> str:
+        from html import escape
+        return f"<pre>{escape(str(self))}</pre>{self._svg}"
+
+
+def estimate(network: NetworkLike | None = None, *, t_grad: float = 0, t_comm: float = 0, type: str = "sync-join",  # noqa: A002
+             server: str = "central", workers: int = 8, batches: int = 128, bandwidth: str = "1 Gbit/s",
+             bounds: bool = False, **options: Any) -> Estimate:
+    """Estimates the speed-up of 1 to `workers` workers by formulas (docs/estimate.md), as 'syrtos estimate' does; plan()
+    simulates instead, and knows more.
+
+    network: measured here for the times that are not given; it may be left out where both are.
+    t_grad: seconds to compute the gradients of one batch; t_comm: to move all weights once over the link.
+    type: "sync-join", "sync-split" or "async"; server: "central" or "distributed".
+    batches: to train on in all; bandwidth: of the link, for t_comm; bounds: the chart shows best and worst too.
+    options: of the measurement: batch, input, classes, precision, threads, seconds."""
+    if network is None and not (t_grad and t_comm):
+        raise _core.RequestError("estimate: expected a network to measure, or t_grad= and t_comm=, seconds")
+    known = [option for option in _PROBED if option != "profile"]
+    for option in options:
+        if option not in known:
+            raise _core.RequestError(f"unknown option '{option}': expected one of {', '.join(known)}")
+    name, own = (None, None) if network is None else as_network(network)
+    text, svg = _core.estimate(type, server, bandwidth, float(t_grad), float(t_comm), int(workers), int(batches), bool(bounds),
+                               as_keywords({"network": name, **options}), own)
+    return Estimate(json.loads(text), svg)

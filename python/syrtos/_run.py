@@ -10,7 +10,7 @@ from typing import Any, Mapping, Sequence, Union
 
 import numpy as np
 
-from . import _core, _data, nn
+from . import _core, _data, _pack, nn
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -125,6 +125,7 @@ class Run:
         self._given = given
         self._outcome = outcome
         self._about = json.loads(_core.about_json(path))
+        self._spec = _pack.spec_in(path)  # of several inputs and outputs
         self._metrics: dict[str, np.ndarray] | None = None
         self._predictors: dict[tuple[Any, ...], Any] = {}
 
@@ -170,7 +171,9 @@ class Run:
         return [*super().__dir__(), *self.metrics]
 
     def _core_network(self) -> Any:
-        """None where the run knows its network by name."""
+        """None where the run knows its network, by name or as its directory keeps it."""
+        if self._spec is not None:
+            return None
         return self._network.core(self._given.sample if self._given else None) if self._network else None
 
     def _predictor(self, batch: int, precision: str, threads: int, views: str) -> Any:
@@ -189,11 +192,17 @@ class Run:
                 views: str = "none") -> np.ndarray:
         """Probabilities of each class or label, or values: [samples, ...] of an array as train() takes
         it, or of a path as 'syrtos predict' takes it (a folder of pictures, .npz, .csv, a pack), or of
-        'test'. Of a single picture by its path, or of 'test:7', without that axis."""
+        'test'. Of a single picture by its path, or of 'test:7', without that axis. Of a network with several inputs x is
+        a tuple or dict of arrays; with several outputs a tuple or dict of arrays comes back, what the network gives."""
         named = os.fspath(x) if _data.is_named(x) else None
         single = named is not None and (named.startswith("test:") or _data.is_picture(named))
         predictor = self._predictor(1 if single else batch, precision, threads, views)
-        rows = predictor.predict(_data.unlabelled(x)) if named is None else predictor.predict_input(named)
+        if named is None:
+            rows = predictor.predict(_data.unlabelled(self._spec.pack_x(x) if self._spec else x))
+        else:
+            rows = predictor.predict_input(named)
+        if self._spec and self._spec.outputs:
+            return self._spec.split(rows)
         rows = rows.reshape(len(rows), *json.loads(predictor.about())["answer_shape"])
         return rows[0] if single else rows
 
@@ -205,7 +214,7 @@ class Run:
         if data is not None:
             about = json.loads(predictor.about())
             classes = {"classes": about["classes"]} if about["has_classes"] else {}
-            core = _data.Given(data, None, {"loss": about["loss"], **classes}).train.core()
+            core = _data.Given(_pack.packed(self._spec, data), None, {"loss": about["loss"], **classes}).train.core()
         elif self._given and self._given.train:
             core = self._given.test_core()
         elif self._about["data"] == "arrays":

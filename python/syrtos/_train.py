@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any, Callable, NamedTuple
 
-from . import _core, _data, nn
+from . import _core, _data, _pack, nn
 from ._launch import Hosts, check_data, hosts_text, train_in_ranks
 from ._networks import NetworkLike, as_keywords, as_network
 from ._run import SHOWN, Path, Run
@@ -142,7 +142,7 @@ def train(network: NetworkLike | None = None, data: Any = None, *, test: Any = N
           job: Path | None = None, resume: Run | Path | None = None,
           on_step: Callable[[Progress], Any] | None = None,
           on_epoch: Callable[[dict[str, Any]], Any] | None = None, progress: bool | None = None,
-          hosts: Hosts | None = None, processes: bool = False, remote_shell: str = "ssh",
+          loss: Any = None, hosts: Hosts | None = None, processes: bool = False, remote_shell: str = "ssh",
           **options: Any) -> Run:
     """Trains a network and returns its Run.
 
@@ -157,7 +157,14 @@ def train(network: NetworkLike | None = None, data: Any = None, *, test: Any = N
         time, while steps are computed; classes= says how many there are.
     test: the same, to measure with; without it every tenth sample of each class is kept back, or the
         share that validation= says.
+        Of a network with several inputs x is a tuple or dict of arrays, as its inputs are; of one with several
+        outputs y likewise.
     job: a job file, which options override.
+    loss: what is learnt, by name ("cross-entropy", "huber:0.5"), or a function of (output, target) that is made of the
+        operations of syrtos.nn and gives a value for each sample, or several; their mean is learnt:
+            loss=lambda output, target: nn.l1(output, target) + 0.1 * nn.squared_error(output, target)
+        output is what the network gives, before any softmax; the target of a class is 1 for it and 0 for the others.
+        Of a network with several outputs: a function of all of them and all targets, or a loss for each.
     resume: a run to go on with, from its last checkpoint.
     on_step: called with a Progress after each step; on_epoch: with the metrics of each epoch. They run
         in the thread that called train(). One that returns False ends the run in good order; what it
@@ -175,8 +182,17 @@ def train(network: NetworkLike | None = None, data: Any = None, *, test: Any = N
     """
     if resume is not None:
         resume = resume.path if isinstance(resume, Run) else os.fspath(resume)
-    given = _data.Given(data, test, options)
-    name, own = (None, None) if network is None else as_network(network, given.sample)
+    spec = _pack.spec_in(resume) if resume else _pack.spec_of(network)
+    _pack.refuse_for_packed(spec, options)
+    if spec is not None and resume is None and data is not None and not _data.is_named(data):
+        spec = spec.with_scales_of(_data.as_pair(data, "data", "arrays (x, y)")[0])
+    if loss is not None or (resume is None and spec is not None and spec.outputs):
+        options["loss"] = _pack.loss_option(loss, spec)
+    given = _data.Given(_pack.packed(spec, data), _pack.packed(spec, test, "test", ("x of test", "y of test")), options)
+    if spec is not None:
+        name, own = None, None if resume else spec.core()
+    else:
+        name, own = (None, None) if network is None else as_network(network, given.sample)
     named = given.name if given.train is None else None if resume else "arrays"
     keywords = as_keywords({"network": name or ("own" if own and not resume else None), "data": named,
                             **options})

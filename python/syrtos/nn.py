@@ -16,7 +16,7 @@ class, Linear() as many as the data has. print(net) shows every layer with its o
 from __future__ import annotations
 
 import json
-from typing import Any, Union
+from typing import Any, Mapping, Sequence, Union
 
 from . import _core
 from ._functions import (ELU, Abs, Clip, ConvTranspose2d, Divide, Exp, GroupNorm, HardSigmoid, HardSwish,
@@ -24,17 +24,19 @@ from ._functions import (ELU, Abs, Clip, ConvTranspose2d, Divide, Exp, GroupNorm
                          Multiply, PositionEmbedding, PReLU, Reshape, SiLU, Slice, Softmax, Softplus, Sqrt, Subtract,
                          Sum, Transpose, Upsample, attention)
 from ._layers import (GELU, LRN, AdaptiveAvgPool2d, Add, AvgPool1d, AvgPool2d, BatchNorm, Concat, Conv1d, Conv2d,
-                      Dropout, Flatten, GlobalAvgPool, Input, Layer, Linear, MaxPool1d, MaxPool2d, ReLU, Scale,
-                      Sigmoid, Tanh, Value, _checked_input, _fail, concat)
+                      Dropout, Flatten, GlobalAvgPool, Input, Layer, Linear, MaxPool1d, MaxPool2d, Power, ReLU,
+                      Scale, Shift, Sigmoid, Tanh, Value, _checked_input, _fail, concat)
+from ._losses import binary_cross_entropy, cross_entropy, huber, l1, squared_error
 from ._sequences import GRU, LSTM, RNN, Embedding
 
 __all__ = ["Abs", "AdaptiveAvgPool2d", "Add", "AvgPool1d", "AvgPool2d", "BatchNorm", "Clip", "Concat", "Conv1d",
            "Conv2d", "ConvTranspose2d", "Divide", "Dropout", "ELU", "Embedding", "Exp", "Flatten", "GELU", "GRU",
            "GlobalAvgPool", "GroupNorm", "HardSigmoid", "HardSwish", "Input", "InstanceNorm", "LRN", "LSTM", "Layer",
            "LayerNorm", "LeakyReLU", "Linear", "Log", "LogSoftmax", "MatMul", "Max", "MaxPool1d", "MaxPool2d",
-           "Maximum", "Mean", "Minimum", "Model", "Multiply", "Network", "PReLU", "PositionEmbedding", "RNN", "ReLU",
-           "Reshape", "Scale", "Sequential", "SiLU", "Sigmoid", "Slice", "Softmax", "Softplus", "Sqrt", "Subtract",
-           "Sum", "Tanh", "Transpose", "Upsample", "Value", "attention", "concat"]
+           "Maximum", "Mean", "Minimum", "Model", "Multiply", "Network", "PReLU", "PositionEmbedding", "Power",
+           "RNN", "ReLU", "Reshape", "Scale", "Sequential", "Shift", "SiLU", "Sigmoid", "Slice", "Softmax",
+           "Softplus", "Sqrt", "Subtract", "Sum", "Tanh", "Transpose", "Upsample", "Value", "attention",
+           "binary_cross_entropy", "concat", "cross_entropy", "huber", "l1", "squared_error"]
 
 _SHORT = {"batch_norm": "norm", "max_pool": "pool", "avg_pool": "pool", "adaptive_avg_pool": "pool",
           "global_avg_pool": "pool"}
@@ -155,55 +157,116 @@ class Sequential(Network):
         return "Sequential(" + ", ".join(map(repr, self.layers)) + ")"
 
 
+def _ordered(outputs: Sequence[Value]) -> list[Value]:
+    """Every value before those that take it."""
+    order: list[Value] = []
+    seen: set[int] = set()
+    stack: list[tuple[Value, bool]] = [(output, False) for output in reversed(outputs)]
+    while stack:
+        value, ready = stack.pop()
+        if ready:
+            order.append(value)
+        elif id(value) not in seen:
+            seen.add(id(value))
+            stack.append((value, True))
+            stack += [(each, False) for each in reversed(value._inputs)]
+    return order
+
+
+def described_layers(outputs: Sequence[Value], inputs: dict[int, str],
+                     title: str) -> tuple[list[dict[str, Any]], dict[int, str]]:
+    """The layers between inputs, whose names are known, and outputs, as data; and the names of all values."""
+    names = _Names()
+    named = dict(inputs)
+    used: dict[int, str] = {}
+    layers: list[dict[str, Any]] = []
+    for value in _ordered(outputs):
+        layer = value._layer
+        if layer is None:
+            if id(value) not in inputs:
+                expected = f"one of its inputs ({', '.join(inputs.values())})" if len(inputs) > 1 else "one input"
+                _fail(f"{title}: it also takes another {value!r}: expected {expected}")
+            continue
+        name = names.of(layer)
+        if id(layer) in used:
+            _fail(f"{title}: layer {used[id(layer)]} is used twice: weights are not shared, so make a second layer")
+        used[id(layer)] = name
+        named[id(value)] = name
+        layers.append({"op": layer.op, "name": name, "of": [named[id(each)] for each in value._inputs],
+                       **layer.attributes})
+    return layers, named
+
+
+Values = Union[Value, Sequence[Value], Mapping[str, Value]]
+
+
+def _by_name(values: Values, word: str) -> dict[str, Value]:
+    if isinstance(values, Mapping):
+        return dict(values)
+    if isinstance(values, (tuple, list)):
+        return {f"{word}{i + 1}": value for i, value in enumerate(values)}
+    return {word: values}  # type: ignore[dict-item]
+
+
 class Model(Network):
-    """The network between an Input and the value of its last layer."""
+    """The network between an Input and the value of its last layer; or between several, tuples or dicts of them:
 
-    def __init__(self, input: Value, output: Value, name: str | None = None):
-        if not isinstance(input, Value) or input._layer is not None:
-            _fail("Model: expected an Input(...) as its input")
-        if not isinstance(output, Value) or output._layer is None:
-            _fail("Model: expected the value of a layer as its output")
+        Model({"picture": a, "age": b}, {"kind": Linear(10)(x), "price": Linear(1)(y)})
+
+    Arrays are then tuples or dicts too, x and y as the network has its inputs and outputs."""
+
+    def __init__(self, input: Values, output: Values, name: str | None = None):
+        self._inputs = _by_name(input, "input")
+        self._outputs = _by_name(output, "output")
+        for value in self._inputs.values():
+            if not isinstance(value, Value) or value._layer is not None:
+                _fail("Model: expected an Input(...) as its input")
+        for value in self._outputs.values():
+            if not isinstance(value, Value) or value._layer is None:
+                _fail("Model: expected the value of a layer as its output")
         self.name = name or "model"
-        self.input = input._input
-        self._given = input
-        self._output = output
+        self.has_several = not (isinstance(input, Value) and isinstance(output, Value))
+        self._by_name = isinstance(output, Mapping)
+        only = next(iter(self._inputs.values()), None)
+        self.input = None if isinstance(input, (Mapping, tuple, list)) or only is None else only._input
         self._layers()  # says now what is wrong
+        self._shapes: list[list[int]] | None = None
 
-    def _ordered(self) -> list[Value]:
-        """Every value before those that take it."""
-        order: list[Value] = []
-        seen: set[int] = set()
-        stack: list[tuple[Value, bool]] = [(self._output, False)]
-        while stack:
-            value, ready = stack.pop()
-            if ready:
-                order.append(value)
-            elif id(value) not in seen:
-                seen.add(id(value))
-                stack.append((value, True))
-                stack += [(each, False) for each in reversed(value._inputs)]
-        return order
+    def _described(self) -> tuple[list[dict[str, Any]], dict[int, str]]:
+        return described_layers(list(self._outputs.values()),
+                                {id(value): name for name, value in self._inputs.items()}, f"network {self.name}")
 
     def _layers(self) -> list[dict[str, Any]]:
-        names = _Names()
-        named: dict[int, str] = {id(self._given): "input"}
-        used: dict[int, str] = {}
-        layers: list[dict[str, Any]] = []
-        for value in self._ordered():
-            layer = value._layer
-            if layer is None:
-                if value is not self._given:
-                    _fail(f"network {self.name}: it also takes another {value!r}: expected one input")
-                continue
-            name = names.of(layer)
-            if id(layer) in used:
-                _fail(f"network {self.name}: layer {used[id(layer)]} is used twice: weights are not "
-                      "shared, so make a second layer")
-            used[id(layer)] = name
-            named[id(value)] = name
-            layers.append({"op": layer.op, "name": name,
-                           "of": [named[id(each)] for each in value._inputs], **layer.attributes})
-        return layers
+        return self._described()[0]
+
+    def description(self, input: tuple[int, ...] | None = None) -> dict[str, Any]:
+        if not self.has_several:
+            return super().description(input)
+        layers, named = self._described()
+        result: dict[str, Any] = {"name": self.name, "layers": layers}
+        if self.input is None:
+            result["inputs"] = [{"name": name, "shape": list(value._input)} for name, value in self._inputs.items()]
+        else:
+            result["input"] = list(self.input)
+        if len(self._outputs) == 1:
+            return result
+        result["outputs"] = [named[id(value)] for value in self._outputs.values()]
+        if self._shapes is None:
+            core = _core.Network.described(json.dumps(result))
+            shapes = {layer["name"]: layer["output"] for layer in json.loads(core.json([], 0))["layers"]}
+            self._shapes = [shapes[name] for name in result["outputs"]]
+        return {**result, "output_names": list(self._outputs), "output_shapes": self._shapes, "by_name": self._by_name}
+
+    def core(self, input: tuple[int, ...] | None = None) -> Any:
+        return _core.Network.described(json.dumps(self.description())) if self.has_several else super().core(input)
+
+    def _known_input(self, input: tuple[int, ...] | None) -> tuple[int, ...]:
+        return tuple(self.core().input) if self.has_several and self.input is None else super()._known_input(input)
+
+    def __str__(self) -> str:
+        return self.core().table([], 0).rstrip() if self.has_several else super().__str__()
 
     def __repr__(self) -> str:
-        return f"Model({self._given!r}, {self._output!r})"
+        def shown(values: dict[str, Value]) -> str:
+            return repr(list(values.values())) if self.has_several else repr(next(iter(values.values())))
+        return f"Model({shown(self._inputs)}, {shown(self._outputs)})"
