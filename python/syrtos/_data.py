@@ -146,7 +146,7 @@ class Arrays:
         self.targets = as_targets(targets, len(self.values), names[1])
         if isinstance(like, Items):
             kind = "values" if like.classes == 0 else "classes"
-        self.meaning = like.meaning if isinstance(like, Arrays) else \
+        self.meaning: Any = like.meaning if isinstance(like, Arrays) else \
             _core.Meaning(names[1], self.targets, list(targets.shape[1:]), kind)
         self.classes = self.meaning.classes  #: 0: they are values
         if self.classes and classes is not None and self.targets.shape[1] == 1:
@@ -164,7 +164,7 @@ class Items:
     steps are computed, by the threads that prepare batches, one at a time."""
 
     def __init__(self, items: Any, classes: int | None, what: str = "data", kind: str = "auto"):
-        self._items = items
+        self._items: Any = items
         self._what = what
         self.size = len(items)
         if self.size == 0:
@@ -180,7 +180,7 @@ class Items:
             self._count(classes)  #: 0: they are values
 
     def _count(self, classes: int | None) -> int:
-        found = classes or getattr(self._items, "classes", None)
+        found: Any = classes or getattr(self._items, "classes", None)
         if not isinstance(found, int):
             found = len(found) if hasattr(found, "__len__") else None
         if found is None:

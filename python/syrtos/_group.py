@@ -9,7 +9,7 @@ import numpy as np
 from . import _core, _data
 
 _KINDS = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.int64}
-_group: Group | None = None
+_joined: Group | None = None
 
 
 class Group:
@@ -46,10 +46,10 @@ class Group:
         how = "sum" if reduction == "mean" else reduction
         kind = np.float32 if array.dtype == np.float32 else \
             np.float64 if reduction == "mean" else _KINDS[array.dtype.kind]
-        result = np.array(array, dtype=kind, order="C")
+        result: Any = np.array(array, dtype=kind, order="C")
         self._core.all_reduce(result.reshape(-1), how)
         if reduction == "mean":
-            result /= self.size
+            result = result / result.dtype.type(self.size)
         if not isinstance(values, np.ndarray) and array.ndim == 0:
             return result.item()
         return result if reduction == "mean" and array.dtype.kind != "f" else result.astype(array.dtype, copy=False)
@@ -89,11 +89,11 @@ def init(*, patience: int = 10, encryption: str = "tls") -> Group:
 
     patience: seconds that the network may be cut, or a process be stopped, without loss.
     encryption: "tls", what crosses between hosts is encrypted, or "none"."""
-    global _group
+    global _joined
     if encryption not in ("tls", "none"):
         raise _core.RequestError(f"encryption: expected tls or none, found '{encryption}'")
-    if _group is None:
-        _group = Group(_core.Group(patience, encryption == "tls"))
-        if _group.size > 1:
-            atexit.register(_group.leave)
-    return _group
+    if _joined is None:
+        _joined = Group(_core.Group(patience, encryption == "tls"))
+        if _joined.size > 1:
+            atexit.register(_joined.leave)
+    return _joined

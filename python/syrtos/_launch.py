@@ -24,7 +24,7 @@ def _program() -> list[str]:
 def hosts_text(hosts: Hosts | None) -> str:
     if hosts is None:
         return ""
-    text = ",".join(hosts) if isinstance(hosts, (list, tuple)) else os.fspath(hosts)
+    text = os.fspath(hosts) if isinstance(hosts, (str, os.PathLike)) else ",".join(hosts)
     if not text:
         raise _core.RequestError("hosts: expected names of hosts or a file of them, found none")
     return text

@@ -113,7 +113,7 @@ class Spec:
     def loss(self, loss: Any) -> Any:
         if not self.outputs:
             return loss
-        return loss_of_parts(loss, *map(list, zip(*self.outputs)), self.by_name)
+        return loss_of_parts(loss, [name for name, _ in self.outputs], [shape for _, shape in self.outputs], self.by_name)
 
 
 def _target(array: np.ndarray, shape: tuple[int, ...], what: str) -> np.ndarray:
@@ -169,3 +169,16 @@ def refuse_for_packed(spec: Spec | None, options: Mapping[str, Any]) -> None:
     if spec is not None and spec.inputs and options.get("augment") not in (None, "", "none"):
         raise _core.RequestError("augment: the samples of a network with several inputs are not pictures: augment the arrays "
                                  "before, or leave it out")
+
+
+def prepared(network: Any, data: Any, test: Any, asked: dict[str, Any], loss: Any,
+             goes_on: str) -> tuple[Spec | None, _data.Given]:
+    """What train() and search() have in common: data as samples, and the loss among the options."""
+    spec = spec_in(goes_on) if goes_on else spec_of(network)
+    refuse_for_packed(spec, asked)
+    if spec is not None and not goes_on and data is not None and not _data.is_named(data):
+        spec = spec.with_scales_of(_data.as_pair(data, "data", "arrays (x, y)")[0])
+    if loss is not None or (not goes_on and spec is not None and spec.outputs):
+        asked["loss"] = loss_option(loss, spec)
+    names = ("x of test", "y of test")
+    return spec, _data.Given(packed(spec, data), packed(spec, test, "test", names), asked)

@@ -214,7 +214,7 @@ class Run:
         if data is not None:
             about = json.loads(predictor.about())
             classes = {"classes": about["classes"]} if about["has_classes"] else {}
-            core = _data.Given(_pack.packed(self._spec, data), None, {"loss": about["loss"], **classes}).train.core()
+            core, _ = _data.Given(_pack.packed(self._spec, data), None, {"loss": about["loss"], **classes}).cores()
         elif self._given and self._given.train:
             core = self._given.test_core()
         elif self._about["data"] == "arrays":

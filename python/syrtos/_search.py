@@ -5,7 +5,7 @@ import json
 import os
 from typing import Any, Callable, Mapping, Union
 
-from . import _core, _data, nn
+from . import _core, _data, _pack, nn
 from ._networks import Listing, NetworkLike, as_keywords, as_network
 from ._run import Path, Run
 
@@ -118,9 +118,8 @@ def search(space: Union[Mapping[str, Any], Path, None] = None, network: NetworkL
         resume = resume.path if isinstance(resume, Search) else os.fspath(resume)
     elif space is None:
         raise _core.RequestError("space: expected what is tried, such as {'lr': {'log': [0.001, 0.3]}}")
-    is_text = isinstance(space, Mapping)
-    given = _data.Given(data, test, options)
-    name, own = (None, None) if network is None else as_network(network, given.sample)
+    spec, given = _pack.prepared(network, data, test, options, options.pop("loss", None), "")
+    name, own = (None, None) if network is None else (None, spec.core()) if spec else as_network(network, given.sample)
     named = given.name if given.train is None else None if resume else "arrays"
     keywords = as_keywords({"network": name or ("own" if own and not resume else None), "data": named,
                             **options})
@@ -128,8 +127,8 @@ def search(space: Union[Mapping[str, Any], Path, None] = None, network: NetworkL
         raise _core.RequestError(f"{keywords[0][0]}: cannot change when a search goes on")
     train_data, test_data = given.cores()
     told = None if on_trial is None else lambda text: on_trial(json.loads(text))
-    found = _core.search("" if is_text or space is None else os.fspath(space),
-                         _space_text(space) if is_text else "", resume or "", as_keywords(settings),
+    found = _core.search("" if space is None or isinstance(space, Mapping) else os.fspath(space),
+                         _space_text(space) if isinstance(space, Mapping) else "", resume or "", as_keywords(settings),
                          keywords, "" if run is None else os.fspath(run), slots, own, train_data, test_data,
                          told)
     return Search(json.loads(found), network if isinstance(network, nn.Network) else None, given)

@@ -40,7 +40,7 @@ class Shared:
         try:
             os.ftruncate(file, array.nbytes)
             with mmap.mmap(file, array.nbytes) as memory:
-                copy: np.ndarray | None = np.ndarray(array.shape, array.dtype, memory)
+                copy = np.ndarray(array.shape, array.dtype, memory)
                 np.copyto(copy, array)
                 del copy  # it would keep the memory open
         except OSError as error:

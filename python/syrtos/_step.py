@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from . import _core, _data, _pack, nn
 from ._group import Group
+from ._options import StepOptions
 from ._networks import NetworkLike, as_keywords, as_network
 
 
@@ -128,7 +129,8 @@ class Step:
 
 
 def compile(network: NetworkLike, optimizer: str = "momentum", *, batch: int = 64,  # noqa: A001
-            input: tuple[int, ...] | None = None, group: Group | None = None, loss: Any = None, **options: Any) -> Step:
+            input: tuple[int, ...] | None = None, group: Group | None = None, loss: Any = None,
+            **options: Unpack[StepOptions]) -> Step:
     """Compiles the training step of a network for a loop of your own.
 
     input: the shape of a sample, as in syrtos.nn; without it, the network's own.
@@ -151,9 +153,9 @@ def compile(network: NetworkLike, optimizer: str = "momentum", *, batch: int = 6
         core = _core.Network.named(name)
         shape = tuple(input) if input is not None else tuple(core.input)
     full = {1: (1, 1, *shape), 2: (shape[0], 1, *shape[1:])}.get(len(shape), shape)
-    options = {"optimizer": optimizer, "batch": batch, **options}
-    options.setdefault("classes", core.classes)
+    asked: dict[str, Any] = {"optimizer": optimizer, "batch": batch, **options}
+    asked.setdefault("classes", core.classes)
     if loss is not None or (spec is not None and spec.outputs):
-        options["loss"] = _pack.loss_option(loss, spec, of="values")
+        asked["loss"] = _pack.loss_option(loss, spec, of="values")
     members = group._core if group is not None and group.size > 1 else None
-    return Step(_core.Step(core, list(full), as_keywords(options), members), spec, callable(loss))
+    return Step(_core.Step(core, list(full), as_keywords(asked), members), spec, callable(loss))

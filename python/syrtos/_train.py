@@ -6,11 +6,12 @@ import os
 import shutil
 import sys
 import time
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable, NamedTuple, Unpack
 
 from . import _core, _data, _pack, nn
 from ._launch import Hosts, check_data, hosts_text, train_in_ranks
 from ._networks import NetworkLike, as_keywords, as_network
+from ._options import TrainOptions
 from ._run import SHOWN, Path, Run
 
 
@@ -143,7 +144,7 @@ def train(network: NetworkLike | None = None, data: Any = None, *, test: Any = N
           on_step: Callable[[Progress], Any] | None = None,
           on_epoch: Callable[[dict[str, Any]], Any] | None = None, progress: bool | None = None,
           loss: Any = None, hosts: Hosts | None = None, processes: bool = False, remote_shell: str = "ssh",
-          **options: Any) -> Run:
+          **options: Unpack[TrainOptions]) -> Run:
     """Trains a network and returns its Run.
 
     network: a name ('resnet18', see networks()) or a network of syrtos.nn.
@@ -155,10 +156,10 @@ def train(network: NetworkLike | None = None, data: Any = None, *, test: Any = N
         learnt where that is open). Arrays are not
         copied, and must not change meanwhile. An object is read by other threads, one sample at a
         time, while steps are computed; classes= says how many there are.
-    test: the same, to measure with; without it every tenth sample of each class is kept back, or the
-        share that validation= says.
         Of a network with several inputs x is a tuple or dict of arrays, as its inputs are; of one with several
         outputs y likewise.
+    test: the same, to measure with; without it every tenth sample of each class is kept back, or the
+        share that validation= says.
     job: a job file, which options override.
     loss: what is learnt, by name ("cross-entropy", "huber:0.5"), or a function of (output, target) that is made of the
         operations of syrtos.nn and gives a value for each sample, or several; their mean is learnt:
@@ -180,22 +181,16 @@ def train(network: NetworkLike | None = None, data: Any = None, *, test: Any = N
 
     Ctrl-C ends the run in good order, with a checkpoint, and raises KeyboardInterrupt.
     """
-    if resume is not None:
-        resume = resume.path if isinstance(resume, Run) else os.fspath(resume)
-    spec = _pack.spec_in(resume) if resume else _pack.spec_of(network)
-    _pack.refuse_for_packed(spec, options)
-    if spec is not None and resume is None and data is not None and not _data.is_named(data):
-        spec = spec.with_scales_of(_data.as_pair(data, "data", "arrays (x, y)")[0])
-    if loss is not None or (resume is None and spec is not None and spec.outputs):
-        options["loss"] = _pack.loss_option(loss, spec)
-    given = _data.Given(_pack.packed(spec, data), _pack.packed(spec, test, "test", ("x of test", "y of test")), options)
+    asked: dict[str, Any] = dict(options)
+    goes_on = "" if resume is None else resume.path if isinstance(resume, Run) else os.fspath(resume)
+    spec, given = _pack.prepared(network, data, test, asked, loss, goes_on)
     if spec is not None:
-        name, own = None, None if resume else spec.core()
+        name, own = None, None if goes_on else spec.core()
     else:
         name, own = (None, None) if network is None else as_network(network, given.sample)
-    named = given.name if given.train is None else None if resume else "arrays"
-    keywords = as_keywords({"network": name or ("own" if own and not resume else None), "data": named,
-                            **options})
+    named = given.name if given.train is None else None if goes_on else "arrays"
+    keywords = as_keywords({"network": name or ("own" if own and not goes_on else None), "data": named,
+                            **asked})
     place = hosts_text(hosts)
     apart = bool(place) or processes
     if apart:
@@ -205,9 +200,9 @@ def train(network: NetworkLike | None = None, data: Any = None, *, test: Any = N
     file = "" if job is None else os.fspath(job)
     try:
         if apart:
-            path, ended = train_in_ranks(file, resume or "", keywords, own, given, options, place, remote_shell, told)
+            path, ended = train_in_ranks(file, goes_on, keywords, own, given, asked, place, remote_shell, told)
         else:
-            path, text = _core.train(file, resume or "", keywords, own, *given.cores(), told.tell_every, told.started,
+            path, text = _core.train(file, goes_on, keywords, own, *given.cores(), told.tell_every, told.started,
                                      told.step if told.wants_steps() else None, told.epoch)
             ended = json.loads(text)
     except KeyboardInterrupt:

@@ -80,6 +80,7 @@ class Network:
         return json.dumps(self.description(), indent=1)
 
     def core(self, input: tuple[int, ...] | None = None) -> Any:
+        """The library's network of the description; with the shape of a sample where it says none."""
         if input and self.input and tuple(self.input) != tuple(input):
             _fail(f"network {self.name}: its input is {list(self.input)}, the data has samples of "
                   f"{list(input)}")
@@ -103,7 +104,7 @@ class Network:
     def _known_input(self, input: tuple[int, ...] | None) -> tuple[int, ...]:
         known = _checked_input(input) if input is not None else self.input
         if known is None:
-            _fail(f"network {self.name}: its input is not known: give input=(channels, height, width)")
+            raise _core.RequestError(f"network {self.name}: its input is not known: give input=(channels, height, width)")
         return known
 
     def __str__(self) -> str:
