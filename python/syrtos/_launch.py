@@ -85,4 +85,7 @@ def train_in_ranks(job: str, resume: str, keywords: Any, own: Any, given: _data.
     finally:
         if shared:
             shared.close()
+    if not os.path.exists(os.path.join(path, "job.toml")):
+        raise _core.RunError(f"{path}: the training has ended, and its directory is on the host of worker 0, whose files this "
+                             "one does not see: give run= in a folder that both see")
     return path, listener.outcome
