@@ -84,6 +84,10 @@ class TrainOptions(TypedDict, total=False):
     #: last samples of an epoch: a short batch, dropped or padded (default: short)
     remainder: Literal["short", "drop", "pad"]
 
+    #: which samples each worker trains with: dealt anew in every epoch, or a part of the data that it keeps
+    #: (docs/data.md) (default: shuffled)
+    shard: Text
+
     #: batches prepared ahead (default: 4)
     prefetch: int
 
