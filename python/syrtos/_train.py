@@ -175,7 +175,8 @@ def train(network: NetworkLike | None = None, data: Any = None, *, test: Any = N
         slot unless workers= says how many. They are reached by remote_shell, and need this package at the same path,
         and data that they see by its name or path.
     processes: the workers are processes of this machine instead of threads of this one. Arrays are copied once, into
-        memory that all of them read.
+        memory that all of them read. Of processes, here and on hosts, on_step hears of the newest step, which may leave
+        some out, and the workers go on while callbacks run.
     options: all options of 'syrtos train', such as epochs, batch, lr, optimizer, augment, workers,
         exchange, sync, run; options() lists them. Without hosts or processes, workers are threads of this process.
 
