@@ -32,6 +32,7 @@ class PyGroup {
   void all_reduce(const collective::Values& values,
                   collective::Reduction reduction = collective::Reduction::sum);
   void broadcast(void* data, size_t bytes, int root);
+  api::WorkerGroup& workers() { return *group_; }
 
   /// Does it without the lock. What a signal has raised comes before what that has ended.
   void wait(const std::function<void()>& work);

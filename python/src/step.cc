@@ -129,6 +129,7 @@ void PyStep::start_alike() {
         "workers, found weights that lie otherwise: are batch=, precision= and the network alike?",
         group_->size());
   }
+  divide_gradients();
   const auto send = [&](auto values) { group_->broadcast(values.data(), values.size_bytes(), 0); };
   send(parameters.weights());
   send(parameters.working());
@@ -136,10 +137,44 @@ void PyStep::start_alike() {
   seed_ += static_cast<uint64_t>(group_->rank());  // of dropout: each leaves out something else
 }
 
-/// Means over all workers.
-void PyStep::exchange() {
+void PyStep::divide_gradients() {
+  constexpr size_t kBucket = size_t{1} << 20;  // elements
+  const graph::Parameters& parameters = network_->parameters();
+  std::vector<int> bucket_of;
+  size_t begin = 0;
+  size_t end = 0;
+  const auto close = [&] {
+    if (end > begin) buckets_.push_back(parameters.gradients().subspan(begin, end - begin));
+    begin = end;
+  };
+  for (const graph::ParameterSlot& slot : parameters.slots()) {
+    if (slot.frozen()) break;  // with all behind it
+    bucket_of.push_back(static_cast<int>(buckets_.size()));
+    end = slot.offset + slot.elements;
+    if (end - begin >= kBucket) close();
+  }
+  close();
+  parts_ = graph::parts_of_pass(network_->training().program(), bucket_of);
+}
+
+void PyStep::run_together() {
+  graph::Program& program = network_->training().program();
+  api::WorkerGroup& workers = group_->workers();
+  try {
+    graph::PhaseTimes ignored;
+    for (const graph::PassPart& part : parts_) {
+      program.run_items(part.first, part.last, {.seed = seed_, .step = hyper_.step}, ignored);
+      for (const int bucket : part.finishes) {
+        const std::span<float> gradients = buckets_[static_cast<size_t>(bucket)];
+        workers.start_all_reduce({gradients.data(), gradients.size()});
+      }
+    }
+    workers.finish();
+  } catch (...) {
+    workers.abandon();  // what is on its way must not outlive the gradients
+    throw;
+  }
   const std::span<float> gradients = network_->parameters().gradients();
-  group_->all_reduce(collective::Values(gradients.data(), gradients.size()));
   const float share = 1.0F / static_cast<float>(group_->size());
   constexpr int64_t kWorthIt = 1 << 14;
   parallel_for(static_cast<int64_t>(gradients.size()), 16, kWorthIt,
@@ -180,10 +215,13 @@ float PyStep::compute(const AnyArray& images, const AnyArray& targets, bool upda
   take(images);
   std::memcpy(program.input(has_classes() ? "labels" : "targets").data, targets.data(),
               targets.nbytes());
-  program.run({.seed = seed_, .step = hyper_.step});
+  if (group_ != nullptr) {
+    run_together();
+  } else {
+    program.run({.seed = seed_, .step = hyper_.step});
+  }
   const float loss = network_->training().loss();
   network_->training().use_own_images();  // the caller's may be gone before the next step
-  if (group_ != nullptr) exchange();
   if (update_too) update();
   return loss;
 }

@@ -10,6 +10,7 @@
 #include "arrays.h"
 #include "group.h"
 #include "request.h"
+#include "syrtos/graph/pass_parts.h"
 #include "syrtos/optim/optimizer.h"
 #include "syrtos/train/network/compiled_network.h"
 
@@ -53,7 +54,9 @@ class PyStep {
   void take(const AnyArray& images);
   void prepare(const nn::Network& network, const job::Job& job);
   float compute(const AnyArray& images, const AnyArray& targets, bool update);
-  void exchange();
+  /// A pass in which gradients cross while others are computed; they are means then.
+  void run_together();
+  void divide_gradients();
   /// Refuses workers whose weights lie otherwise.
   void start_alike();
 
@@ -65,6 +68,9 @@ class PyStep {
   optim::Hyper hyper_;
   uint64_t seed_ = 1;
   PyGroup* group_ = nullptr;
+  // Of a group: parts of the pass, and the gradients that are final after them, by bucket.
+  std::vector<graph::PassPart> parts_;
+  std::vector<std::span<float>> buckets_;
 };
 
 }  // namespace syrtos::python

@@ -57,6 +57,34 @@ TEST(WorkerGroup, AllHaveTheSumTheSmallestAndTheLargest) {
   }
 }
 
+TEST(WorkerGroup, SeveralCrossWhileSomethingElseIsDone) {
+  with_workers(3, [](WorkerGroup& group) {
+    std::array<std::vector<float>, 5> buckets;
+    for (size_t i = 0; i < buckets.size(); ++i) {
+      buckets[i].assign(1000 * (i + 1), static_cast<float>(i + 1));
+      group.start_all_reduce({buckets[i].data(), buckets[i].size()});
+    }
+    group.finish();
+    for (size_t i = 0; i < buckets.size(); ++i) {
+      EXPECT_THAT(buckets[i], Each(static_cast<float>(3 * (i + 1))));
+    }
+    group.finish();  // nothing is on its way
+  });
+}
+
+TEST(WorkerGroup, WhatIsOnItsWayIsAbandonedWithTheGroup) {
+  with_workers(2, [](WorkerGroup& group) {
+    std::vector<float> values(1000, 1);
+    if (group.rank() == 0) {  // the other one never comes to this
+      group.start_all_reduce({values.data(), values.size()});
+      group.abandon();
+      EXPECT_THROW(group.barrier(), RunError);
+    } else {
+      EXPECT_THROW(group.barrier(), RunError);
+    }
+  });
+}
+
 TEST(WorkerGroup, AnyOfThemGivesToAll) {
   with_workers(3, [](WorkerGroup& group) {
     for (int root = 0; root < 3; ++root) {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -51,15 +52,30 @@ class WorkerGroup::Member {
 
   const launch::StartedRank& started() const { return started_; }
 
-  void run(const Doing& doing) {
-    std::unique_lock lock(mutex_);
+  void start(Doing doing) {
+    const std::lock_guard lock(mutex_);
     if (over_ || leaving_) fail_over();
-    asked_ = &doing;
+    waiting_.push_back(std::move(doing));
+    ++asked_;
     changed_.notify_all();
-    wait_until(lock, [this] { return asked_ == nullptr || over_; });
-    if (!over_ || asked_ == nullptr) return;
-    asked_ = nullptr;
+  }
+
+  void finish() {
+    std::unique_lock lock(mutex_);
+    wait_until(lock, [this] { return done_ == asked_ || over_; });
+    if (done_ == asked_) return;
+    asked_ = done_;  // said once
     std::rethrow_exception(error_);
+  }
+
+  void run(Doing doing) {
+    start(std::move(doing));
+    finish();
+  }
+
+  void abandon() {
+    cancelled_ = true;
+    leave();
   }
 
   void leave() {
@@ -123,24 +139,27 @@ class WorkerGroup::Member {
 
   world::Task<> serve(world::World& world, const Group& all) {
     for (uint32_t round = 1;; ++round) {
-      const Doing* doing = nullptr;
+      std::optional<Doing> doing;
       const auto take = [this, &doing] { doing = next(); };
       co_await world.compute(0, take);
-      if (doing == nullptr) co_return;
+      if (!doing) co_return;
       co_await (*doing)(world, all, round);
-      done();
+      say_done();
     }
   }
 
-  /// Waits on this thread, which the world does not need meanwhile. nullptr: it is time to leave.
-  const Doing* next() {
+  /// Waits on this thread, which the world does not need meanwhile. None: it is time to leave.
+  std::optional<Doing> next() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return asked_ != nullptr || leaving_; });
-    return asked_;
+    changed_.wait(lock, [this] { return !waiting_.empty() || leaving_; });
+    if (waiting_.empty()) return std::nullopt;
+    Doing doing = std::move(waiting_.front());
+    waiting_.pop_front();
+    return doing;
   }
-  void done() {
+  void say_done() {
     const std::lock_guard lock(mutex_);
-    asked_ = nullptr;
+    ++done_;
     changed_.notify_all();
   }
   void say_ready() {
@@ -160,7 +179,9 @@ class WorkerGroup::Member {
   std::optional<launch::Lead> lead_;  // of rank 0
   std::mutex mutex_;
   std::condition_variable changed_;
-  const Doing* asked_ = nullptr;
+  std::deque<Doing> waiting_;
+  uint64_t asked_ = 0;
+  uint64_t done_ = 0;
   bool ready_ = false;
   bool leaving_ = false;
   std::atomic<bool> cancelled_ = false;
@@ -181,12 +202,22 @@ int WorkerGroup::size() const { return member_ ? member_->started().ranks : 1; }
 int WorkerGroup::here() const { return member_ ? member_->started().here : 1; }
 
 void WorkerGroup::all_reduce(const collective::Values& values, collective::Reduction reduction) {
+  start_all_reduce(values, reduction);
+  finish();
+}
+
+void WorkerGroup::start_all_reduce(const collective::Values& values,
+                                   collective::Reduction reduction) {
   if (!member_ || values.count == 0) return;
-  member_->run([&](world::World& world, const Group& all, uint32_t round) {
+  member_->start([values, reduction](world::World& world, const Group& all, uint32_t round) {
     return collective::all_reduce(
         world, all, values,
         {.reduction = reduction, .tag = {.purpose = Purpose::all_reduce, .round = round}});
   });
+}
+
+void WorkerGroup::finish() {
+  if (member_) member_->finish();
 }
 
 void WorkerGroup::broadcast(void* data, size_t bytes, int root) {
@@ -194,7 +225,7 @@ void WorkerGroup::broadcast(void* data, size_t bytes, int root) {
     fail_request("root: expected a rank from 0 to {}, found {}", size() - 1, root);
   }
   if (!member_ || bytes == 0) return;
-  member_->run([&](world::World& world, const Group& all, uint32_t round) {
+  member_->run([=](world::World& world, const Group& all, uint32_t round) {
     return collective::broadcast(world, all, data, bytes, root,
                                  {.purpose = Purpose::broadcast, .round = round});
   });
@@ -209,6 +240,10 @@ void WorkerGroup::barrier() {
 
 void WorkerGroup::leave() {
   if (member_) member_->leave();
+}
+
+void WorkerGroup::abandon() {
+  if (member_) member_->abandon();
 }
 
 }  // namespace syrtos::api

@@ -40,12 +40,20 @@ class WorkerGroup {
   /// The sum, the smallest or the largest of all workers' values, the same bits for all.
   void all_reduce(const collective::Values& values,
                   collective::Reduction reduction = collective::Reduction::sum);
+  /// The same, which goes on while this thread does other things; several follow each other. The
+  /// values stay where they are until finish(), which waits for all that was started, or abandon().
+  void start_all_reduce(const collective::Values& values,
+                        collective::Reduction reduction = collective::Reduction::sum);
+  void finish();
   /// The root's memory to all.
   void broadcast(void* data, size_t bytes, int root);
   /// Nobody goes on before all have come.
   void barrier();
   /// Leaves in good order: the others lose this worker when they still expect something of it.
   void leave();
+  /// The same without waiting for what was started, which others may still expect: nothing uses its
+  /// memory any more.
+  void abandon();
 
  private:
   class Member;
