@@ -62,10 +62,11 @@ struct OwnLoss::Sample {
 OwnLoss::OwnLoss(std::string_view json_text)
     : text_(json_text), parts_(std::make_unique<const Parts>(json_text)) {
   const json of = parts_->description.value("of", json(""));
-  if (of != "" && of != "classes" && of != "values" && of != "labels") {
+  if (of.is_string()) of_ = of.get<std::string>();
+  const bool known = of_.empty() || of_ == "classes" || of_ == "values" || of_ == "labels";
+  if (!of.is_string() || !known) {
     fail_request("loss: of: expected classes, values or labels, found {}", of.dump());
   }
-  of_ = of.get<std::string>();
 }
 
 OwnLoss::~OwnLoss() = default;
