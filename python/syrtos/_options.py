@@ -181,6 +181,10 @@ class TrainOptions(TypedDict, total=False):
     #: gradients exchanged at once, in MB; 0: chosen (default: 0)
     bucket_mb: float
 
+    #: latency and bandwidth between hosts by which buckets and algorithms are chosen, such as 60us,117MB/s; a
+    #: run notes what it has measured, so that it can be repeated (default: measured)
+    links: Text
+
     #: workers that must be left for the run to go on when others are lost (default: 1)
     min_workers: int
 
