@@ -188,7 +188,7 @@ TEST_F(Recorded, NetworksAndDataMayBeBroughtAlong) {
       [](nn::Builder& b, nn::ValueId images, const nn::ModelOptions& options) -> nn::Heads {
         return {b.classifier("out", b.flatten(images), options.classes)};
       });
-  data::Splits splits = random_splits(40, {1, 6, 5}, 3, {}, 1);
+  data::Splits splits = random_splits(network, 40, {1, 6, 5}, 3, {}, 1);
   JobRequest request;
   request.network = "not in the zoo";
   request.data = "mine";
