@@ -168,8 +168,8 @@ class TrainOptions(TypedDict, total=False):
     update: Literal["auto", "server", "worker"]
 
     #: what each worker has of the network: none (all of it), columns (of large dense layers), layers:N (one
-    #: of N parts), branches, or layers that begin the parts, such as conv3,fc1 or a file of them (default:
-    #: none)
+    #: of N parts), branches, auto (parts that a plan finds), or layers that begin the parts, such as
+    #: conv3,fc1 or a file of them (default: none)
     split: Text
 
     #: in which order micro-batches go through the parts of --split (default: 1f1b)
@@ -181,8 +181,8 @@ class TrainOptions(TypedDict, total=False):
     #: gradients exchanged at once, in MB; 0: chosen (default: 0)
     bucket_mb: float
 
-    #: latency and bandwidth between hosts by which buckets and algorithms are chosen, such as 60us,117MB/s; a
-    #: run notes what it has measured, so that it can be repeated (default: measured)
+    #: latency and bandwidth between hosts by which buckets and algorithms are chosen, such as 60us,117MB/s;
+    #: auto: measured, and noted in the run's job.toml so that it repeats (default: measured)
     links: Text
 
     #: workers that must be left for the run to go on when others are lost (default: 1)
