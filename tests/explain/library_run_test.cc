@@ -35,8 +35,9 @@ class LibraryRuns : public Distributed {
 };
 
 TEST_F(LibraryRuns, HaveEveryFileOfARunAndNoOther) {
-  // While it is watched, while it trains, of a network that came in a file.
-  const std::set<run::File> of_some_runs = {run::File::live, run::File::owner, run::File::network};
+  // While it is watched, while it trains, of a network that came in a file or as layers.
+  const std::set<run::File> of_some_runs = {run::File::live, run::File::owner, run::File::network,
+                                            run::File::layers};
   for (const int64_t workers : {1, 2}) {
     JobRequest job = small_job(std::to_string(workers));
     job.workers = workers;
