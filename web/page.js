@@ -314,7 +314,7 @@ function curves() {
       series: [{name: "at the end of an epoch", values: data.epochs.map((epoch) => epoch.lr), sparse: true}]}, {from: 0});
   }
   const speed = overSteps("images_per_s", "images_per_s");
-  speed.series.forEach((s) => { s.name = "images/s"; });
+  speed.series.forEach((s) => { s.name = "samples/s"; });
   add("speed", "images per second", speed, {from: 0, format: (v, step) => v === null || v === undefined ? "-" : step < 1 ? decimals(v, 0, step) : count(v)});
   const steps = data.steps;
   const measured = steps ? steps.xs.filter((_, i) => steps.ranks.some((rank) => rank.values[i] !== null)) : [];

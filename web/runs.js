@@ -64,7 +64,7 @@ function listParts() {
   };
   return [make("header", {}, make("div", {class: "head"}, make("h1", {}, data.name), make("span", {class: "chip"}, `${data.list.length} runs`))),
     card(null, make("div", {class: "scroll"}, make("table", {id: "runs"}, make("thead", {}, make("tr", {},
-      ["", "run", "", "state", "steps", "loss", "tests", "images/s"].map((name) => make("th", {}, name)))),
+      ["", "run", "", "state", "steps", "loss", "tests", "samples/s"].map((name) => make("th", {}, name)))),
     make("tbody", {}, data.list.map((run) => make("tr", {}, make("td", {}, tick(run)),
       make("td", {class: "left"}, make("a", {href: "run/" + encodeURIComponent(run.name) + "/" + query}, run.name)),
       make("td", {class: "left"}, run.title), make("td", {}, run.state), make("td", {}, run.steps ? `${count(run.step)} of ${count(run.steps)}` : "-"),

@@ -257,7 +257,7 @@ TEST(Causes, OneHostAloneIsAdvisedWhereItIsFaster) {
   for (const Advice& advice : explanation.advice) {
     if (advice.options.find("--workers 1") == std::string::npos) continue;
     found = true;
-    EXPECT_THAT(advice.what, HasSubstr("do not distribute: host a alone trains 333 images/s"));
+    EXPECT_THAT(advice.what, HasSubstr("do not distribute: host a alone trains 333 samples/s"));
     EXPECT_NEAR(advice.speed_up, (32 / 0.096) / (128 / 1.096), 0.01);
   }
   EXPECT_TRUE(found);

@@ -68,7 +68,7 @@ int compare(const Options& options, const Context& context) {
   const auto best =
       std::min_element(probed.settings.begin(), probed.settings.end(),
                        [](const auto& a, const auto& b) { return a.step_ms < b.step_ms; });
-  fmt::print("{:>9}  {:>7}  {:>9}  {:>9}\n", "precision", "threads", "step, ms", "images/s");
+  fmt::print("{:>9}  {:>7}  {:>9}  {:>9}\n", "precision", "threads", "step, ms", "samples/s");
   for (const train::Setting& setting : probed.settings) {
     const double rate = 1e3 * static_cast<double>(probed.batch) / setting.step_ms;
     fmt::print("{:>9}  {:>7}  {:>9.2f}  {:>9.0f}  {}\n", to_string(setting.dtype), setting.threads,
@@ -117,7 +117,7 @@ int run_probe_data(const DataOptions& options, const Context& context) {
   fmt::print("{} as {}, augmented by {}, batches of {} in {}, {} ahead, {} thread{}\n", job.data,
              job.input, job.augment, job.batch, job.precision, job.prefetch, job.threads,
              job.threads == 1 ? "" : "s");
-  fmt::print("{} images/s; per image and thread {:.1f} us reading, {:.1f} us transforming\n",
+  fmt::print("{} samples/s; per sample and thread {:.1f} us reading, {:.1f} us transforming\n",
              format_count(std::llround(r.images_per_s)), r.read_us, r.transform_us);
   return kExitDone;
 }

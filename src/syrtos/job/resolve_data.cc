@@ -107,6 +107,12 @@ void describe_data(const JobRequest& request, Job& job) {
           "give it text (.txt) or arrays of numbers",
           job.network.name(), job.data_name);
     }
+    if (job.network.info().numbers == nn::NetworkInfo::Numbers::none) {
+      fail_request(
+          "{} takes pictures, signals or tables, found text in {}: its characters are numbers that "
+          "only a network with an embedding can learn from, such as char-lstm",
+          job.network.name(), job.data_name);
+    }
     job.normalization = {{0}, {1}};
     return;
   }

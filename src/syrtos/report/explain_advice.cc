@@ -155,7 +155,7 @@ class Adviser {
     }
     if (gain >= most) {
       change(gain, Certainty::reckoned, alone_changes(),
-             fmt::format("do not distribute: {} alone trains {:.0f} images/s, {} together {:.0f}",
+             fmt::format("do not distribute: {} alone trains {:.0f} samples/s, {} together {:.0f}",
                          host, alone, run_.job.workers, explanation_.images_per_s));
       return;
     }

@@ -276,7 +276,7 @@ class Comparer {
         fmt::format("{} {} instead of {}", result_.per_step ? "A step takes" : "1,000 images take",
                     format_short_time(b), format_short_time(a));
     if (result_.images_per_s[0] > 0 && result_.images_per_s[i] > 0) {
-      text += fmt::format(" ({} instead of {} images/s)",
+      text += fmt::format(" ({} instead of {} samples/s)",
                           format_count(std::llround(result_.images_per_s[i])),
                           format_count(std::llround(result_.images_per_s[0])));
     }

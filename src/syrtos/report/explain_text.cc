@@ -93,7 +93,7 @@ class Writer {
              shortened(explanation_.title, columns_) + "\n";
     std::string line = explanation_.state;
     if (explanation_.images_per_s > 0) {
-      line += fmt::format("; {} images/s", format_count(std::llround(explanation_.images_per_s)));
+      line += fmt::format("; {} samples/s", format_count(std::llround(explanation_.images_per_s)));
       if (explanation_.images_per_s_in_all > 0) {
         line += fmt::format(" in steps, {} from the command to its end",
                             format_count(std::llround(explanation_.images_per_s_in_all)));
