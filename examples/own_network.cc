@@ -31,7 +31,7 @@ class Stripes : public data::Dataset {
       const int64_t across = label(index) == 0 ? i % 12 : i / 12;
       scratch.values[static_cast<size_t>(i)] = (across + index / 2) % 4 < 2 ? 200 : 50;
     }
-    return {scratch.values.data(), DType::u8, 1, 12, 12, label(index)};
+    return {scratch.values.data(), DType::u8, 1, 12, 12, target(index)};
   }
 };
 

@@ -20,11 +20,11 @@ namespace {
 
 void change(search::Settings& settings, const Keywords& changes) {
   const std::vector<search::SettingField> fields = search::setting_fields();
-  for (const auto& [keyword, text] : changes) {
+  for (const auto& change : changes) {
     const auto field = std::find_if(fields.begin(), fields.end(),
-                                    [&](const auto& one) { return one.key == keyword; });
-    SYRTOS_CHECK(field != fields.end(), "{}", keyword);
-    search::set(settings, *field, text);
+                                    [&](const auto& one) { return one.key == change.first; });
+    SYRTOS_CHECK(field != fields.end(), "{}", change.first);
+    search::set(settings, *field, change.second);
   }
 }
 

@@ -74,20 +74,21 @@ class Lock {
 
 void remove_old(const std::string& base, const std::string& used) {
   std::vector<std::pair<time_t, std::string>> others;
+  const auto path_of = [&](const std::string& name) { return base + "/" + name; };
   DIR* directory = opendir(base.c_str());
   if (directory == nullptr) return;
   while (const dirent* entry = readdir(directory)) {
     const std::string name = entry->d_name;
     struct stat found {};
     if (name == "." || name == ".." || name == used) continue;
-    if (stat((base + "/" + name).c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) continue;
+    if (stat(path_of(name).c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) continue;
     const bool begun = name.starts_with(kUnpacking);
     if (!begun) others.emplace_back(found.st_mtime, name);
-    if (begun && found.st_mtime + kAbandoned < time(nullptr)) remove_all(base + "/" + name);
+    if (begun && found.st_mtime + kAbandoned < time(nullptr)) remove_all(path_of(name));
   }
   closedir(directory);
   std::ranges::sort(others, std::greater<>());
-  for (size_t i = kOthersKept; i < others.size(); ++i) remove_all(base + "/" + others[i].second);
+  for (size_t i = kOthersKept; i < others.size(); ++i) remove_all(path_of(others[i].second));
 }
 
 /// Below `base`, which exists. Empty when all went well.

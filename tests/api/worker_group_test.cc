@@ -49,7 +49,8 @@ TEST(WorkerGroup, AllHaveTheSumTheSmallestAndTheLargest) {
       EXPECT_EQ(group.size(), workers);
       std::vector<float> values(70'000, static_cast<float>(group.rank() + 1));
       group.all_reduce({values.data(), values.size()});
-      EXPECT_THAT(values, Each(static_cast<float>(workers * (workers + 1) / 2)));
+      const int sum = workers * (workers + 1) / 2;
+      EXPECT_THAT(values, Each(static_cast<float>(sum)));
       std::array<int64_t, 2> bounds = {group.rank(), -group.rank()};
       group.all_reduce({bounds.data(), bounds.size(), world::Element::i64}, world::Reduction::max);
       EXPECT_THAT(bounds, ElementsAre(workers - 1, 0));

@@ -259,7 +259,7 @@ Searched train_ensemble(SearchRequest request, int64_t members, Combine how,
     }
     if (on_search) on_search(directory, slots);
   };
-  const Searched searched = run_search(request, programs, surroundings, observer, begun);
+  Searched searched = run_search(request, programs, surroundings, observer, begun);
   if (searched.outcome.end == search::Outcome::End::complete) {
     learn_if_asked(searched.directory, request.own, surroundings);
   }

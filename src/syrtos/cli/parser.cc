@@ -51,7 +51,7 @@ std::vector<std::string> command_names(const CLI::App& app) {
 
 /// What CLI11 found, as all our messages say it: expected, found.
 std::string expectation(const CLI::App& at, const CLI::ParseError& error) {
-  const std::string text = error.what();
+  std::string text = error.what();
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && text.ends_with("missing")) {
     const size_t colon = text.find(": ");
     const CLI::Option* option = at.get_option_no_throw(text.substr(0, colon));

@@ -141,7 +141,7 @@ fs::path path_of(const std::string& name_or_path, const fs::path& cache_home) {
   const bool known = find_known(name_or_path) != nullptr;
   const bool local = fs::exists(name_or_path, ignored);
   const bool plain = is_plain_name(name_or_path);
-  const fs::path fetched = data_directory(cache_home) / name_or_path;
+  fs::path fetched = data_directory(cache_home) / name_or_path;
   // What lies here by chance does not hide a data set of the catalogue.
   if (plain && !cache_home.empty() && (known || !local) && fs::is_directory(fetched, ignored)) {
     return fetched;

@@ -85,7 +85,7 @@ std::vector<size_t> labels_in(const CsvColumns& columns, const std::string& name
   const auto wanted = static_cast<size_t>(wish.image.elements());
   if (columns.count() == wanted) return {};
   if (!wish.label_column.empty()) {
-    const std::vector<size_t> asked = asked_columns(columns, name, wish.label_column);
+    std::vector<size_t> asked = asked_columns(columns, name, wish.label_column);
     if (columns.count() == wanted + asked.size()) return asked;
   }
   if (const std::optional<size_t> named = named_label(columns)) {

@@ -17,14 +17,14 @@ struct PieceMark {
   std::string layer;
   int piece = 0;
 
-  auto operator<=>(const PieceMark&) const = default;
+  auto operator<=>(const PieceMark&) const = default;  // NOLINT(modernize-use-nullptr): clang's 0
 };
 
 struct Placement {
   int pieces = 1;
   std::vector<PieceMark> marks = {};  ///< what comes before the first belongs to piece 0
 
-  auto operator<=>(const Placement&) const = default;
+  auto operator<=>(const Placement&) const = default;  // NOLINT(modernize-use-nullptr): clang's 0
 };
 
 /// A layer with weights and all that follows it up to the next one: what a cut does not divide.

@@ -1,4 +1,6 @@
 // Functions of values in described networks: element by element, over axes, of shapes.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <numeric>
 

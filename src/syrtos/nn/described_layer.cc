@@ -105,7 +105,7 @@ std::string DescribedLayer::word(std::string_view key,
                                  const std::vector<std::string>& known) const {
   const json* value = find(key);
   if (value == nullptr) return known.front();
-  const std::string found = value->is_string() ? value->get<std::string>() : shown(*value);
+  std::string found = value->is_string() ? value->get<std::string>() : shown(*value);
   if (std::find(known.begin(), known.end(), found) != known.end()) return found;
   fail(fmt::format("{}: expected {}, found {}", key, fmt::join(known, " or "), found));
 }

@@ -55,7 +55,7 @@ struct WayKind {
   strategy::Sync::Kind sync = strategy::Sync::Kind::join;
   int division = 0;  ///< of the network: 0 none, 1 columns, 2 parts
 
-  auto operator<=>(const WayKind&) const = default;
+  auto operator<=>(const WayKind&) const = default;  // NOLINT(modernize-use-nullptr): clang's 0
 };
 WayKind kind_of(const Candidate& candidate);
 

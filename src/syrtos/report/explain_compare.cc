@@ -243,7 +243,7 @@ class Comparer {
   /// nothing against a difference as long as the usual step of one is unusual in the other.
   std::string no_difference(size_t i) const {
     const double a = result_.total.values[0], b = result_.total.values[i];
-    const std::string same =
+    std::string same =
         std::fabs(b - a) < kSame * std::min(a, b) ? "no more than runs vary anyway" : "";
     const std::optional<StepSpread> one = range(0), other = range(i);
     if (!one || !other) return same;

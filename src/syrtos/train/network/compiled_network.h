@@ -31,7 +31,7 @@ struct NetworkDivision {
 struct Instance {
   size_t piece = 0;
   size_t slot = 0;
-  auto operator<=>(const Instance&) const = default;
+  auto operator<=>(const Instance&) const = default;  // NOLINT(modernize-use-nullptr): clang's 0
 };
 
 /// A network ready to train, to evaluate, or both: the programs share their parameters. Of a
