@@ -24,7 +24,8 @@ demo: build     ## train LeNet-5 on MNIST
 	@build/$(PRESET)/syrtos data get mnist
 	build/$(PRESET)/syrtos train examples/mnist-lenet5.toml
 
-install: build  ## install the program (PREFIX=/usr/local, DESTDIR=)
+install: build  ## install the program and the library (PREFIX=/usr/local, DESTDIR=)
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target syrtos_library
 	@cmake --install build/$(PRESET) --prefix $(PREFIX)
 
 package: build  ## one file that runs on any x86-64 Linux with nothing installed: build/dist/syrtos
@@ -41,7 +42,6 @@ test:           ## build and run every test; a skipped one is a failure (TEST="-
 
 check:          ## formatting, clang-tidy on what changed, and under asan-ubsan what handles memory
 	@tools/bootstrap test lint
-	@test -f build/release/build.ninja || cmake --preset release
 	tools/lint --changed
 	@test -f build/asan-ubsan/build.ninja || cmake --preset asan-ubsan
 	@cmake --build --preset asan-ubsan -j $(JOBS) --target sanitized_tests
@@ -92,7 +92,6 @@ bench-first-hour: ## what building costs, from nothing and after one change (BEN
 
 lint:           ## formatting and clang-tidy over everything (LINT="--changed" or files)
 	@tools/bootstrap lint
-	@test -f build/release/build.ninja || cmake --preset release
 	@tools/lint $(LINT)
 
 format:         ## reformat every source file

@@ -8,7 +8,7 @@ namespace syrtos::data {
 namespace {
 
 /// Welford's sums: large numbers with a small spread keep their digits.
-struct Sums {
+struct TargetSums {
   double mean = 0;
   double squares = 0;
   double least = std::numeric_limits<double>::infinity();
@@ -27,7 +27,7 @@ struct Sums {
 
 std::vector<ValueStatistics> measure_targets(const Dataset& dataset, int64_t most_samples) {
   const int64_t samples = std::min(most_samples, dataset.size());
-  std::vector<Sums> sums(static_cast<size_t>(dataset.info().targets.values));
+  std::vector<TargetSums> sums(static_cast<size_t>(dataset.info().targets.values));
   for (int64_t i = 0; i < samples; ++i) {
     const auto index = static_cast<int64_t>(static_cast<__int128>(i) * dataset.size() / samples);
     const Target target = dataset.target(index);
@@ -37,7 +37,7 @@ std::vector<ValueStatistics> measure_targets(const Dataset& dataset, int64_t mos
   }
   std::vector<ValueStatistics> result;
   const auto count = static_cast<double>(std::max<int64_t>(1, samples));
-  for (const Sums& one : sums) {
+  for (const TargetSums& one : sums) {
     result.push_back({one.mean, std::sqrt(one.squares / count), one.least, one.most});
   }
   return result;

@@ -18,7 +18,7 @@ using nlohmann::json;
 
 constexpr auto kReachTime = std::chrono::milliseconds(2000);
 constexpr auto kLongest = std::chrono::seconds(30);  // a visitor that has gone may leave no end
-constexpr int kTick = 20;                            // milliseconds
+constexpr int kLookEvery = 20;                       // milliseconds
 
 void say(const std::string& line) {
   fmt::print("{}\n", line);
@@ -38,7 +38,7 @@ class Visited {
       std::vector<pollfd> events = {{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0}};
       answering_.watch(events);
       for (const Calling& call : calls_) call.watch(events);
-      poll(events.data(), events.size(), kTick);
+      poll(events.data(), events.size(), kLookEvery);
       if (events.front().revents != 0) hear();
       answering_.step();
       for (Calling& call : calls_) call.step();

@@ -10,7 +10,7 @@ namespace syrtos::launch {
 namespace {
 
 // The longest line: the table of a large cluster fits.
-constexpr size_t kLongest = size_t{4} << 20;
+constexpr size_t kLongestLine = size_t{4} << 20;
 // A launcher has as many of these as there are ranks.
 constexpr size_t kBlock = 16 * 1024;
 
@@ -76,7 +76,7 @@ bool Channel::take(std::string_view text, std::vector<nlohmann::json>& messages)
     proven_ = true;
   }
   line_ += text;
-  return line_.size() <= kLongest;
+  return line_.size() <= kLongestLine;
 }
 
 }  // namespace syrtos::launch

@@ -20,7 +20,7 @@ using nlohmann::json;
 
 constexpr auto kReportEvery = std::chrono::milliseconds(100);
 constexpr auto kBeat = std::chrono::seconds(1);  // one who has nothing to say is still there
-constexpr auto kFarewell = std::chrono::milliseconds(1000);
+constexpr auto kFarewellTime = std::chrono::milliseconds(1000);
 constexpr const char* kLauncherGone = "the launcher is gone";
 
 json to_json(const Waiting& waiting) {
@@ -137,7 +137,7 @@ void Membership::watch_until_over() {
   }
   send_report();
   if (leaving_) channel_.send({{"leave", true}});
-  const Clock::time_point deadline = Clock::now() + kFarewell;
+  const Clock::time_point deadline = Clock::now() + kFarewellTime;
   while (channel_.has_unsent() && channel_.flush() && Clock::now() < deadline) {
     pollfd socket{.fd = channel_.descriptor(), .events = POLLOUT, .revents = 0};
     poll(&socket, 1, milliseconds_until(deadline));

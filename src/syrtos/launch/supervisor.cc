@@ -20,7 +20,8 @@ namespace {
 constexpr auto kTick = std::chrono::milliseconds(100);  // between two looks at should_stop()
 constexpr auto kTerm = std::chrono::seconds(3);         // from being told to being killed
 constexpr int kMostJoining = 8;                         // on a host: sshd turns away more at a time
-constexpr size_t kAtOnce = 4;  // ranks are started between two looks at those that wait for us
+constexpr size_t kStartedAtOnce =
+    4;  // ranks are started between two looks at those that wait for us
 
 double in_seconds(std::chrono::milliseconds time) {
   return std::chrono::duration<double>(time).count();
@@ -112,7 +113,7 @@ bool Supervisor::may_start(const Placement& placement) const {
 }
 
 void Supervisor::start_more() {
-  const size_t most = ranks_.size() + kAtOnce;
+  const size_t most = ranks_.size() + kStartedAtOnce;
   while (ranks_.size() < std::min(most, options_.placements.size()) &&
          may_start(options_.placements[ranks_.size()])) {
     const Placement& placement = options_.placements[ranks_.size()];

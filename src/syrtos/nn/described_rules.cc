@@ -9,23 +9,23 @@ namespace syrtos::nn {
 
 namespace {
 
-constexpr int64_t kMostChannels = 1 << 20;
+constexpr int64_t kMostChannelsOfLayer = 1 << 20;
 
 ValueId conv(const DescribedLayer& layer, const LayerPlace& p) {
-  const int64_t out = layer.integer("out", 1, kMostChannels);
+  const int64_t out = layer.integer("out", 1, kMostChannelsOfLayer);
   return p.builder.conv(layer.name(), p.inputs[0],
                         {.out = out,
                          .kernel = layer.extent("kernel", 1, 1),
                          .stride = layer.extent("stride", 1, 1),
                          .padding = layer.padding(),
                          .dilation = layer.extent("dilation", 1, 1),
-                         .groups = layer.integer("groups", 1, 1, kMostChannels),
+                         .groups = layer.integer("groups", 1, 1, kMostChannelsOfLayer),
                          .bias = layer.flag("bias", true)});
 }
 
 /// [batch, tokens, features]: each token by itself.
 ValueId linear_of_tokens(const DescribedLayer& layer, const LayerPlace& p, const Shape& from) {
-  const int64_t units = layer.integer("out", 1, kMostChannels);
+  const int64_t units = layer.integer("out", 1, kMostChannelsOfLayer);
   graph::Graph& graph = p.builder.graph();
   const ValueId rows = ops::reshape(graph, p.inputs[0], {from[0] * from[1], from[2]});
   const ValueId result =
@@ -43,8 +43,8 @@ ValueId linear(const DescribedLayer& layer, const LayerPlace& p) {
                     shape_text(from)));
   }
   const int64_t classes = p.options.classes;
-  const int64_t units = p.is_output ? layer.integer("out", classes, 1, kMostChannels)
-                                    : layer.integer("out", 1, kMostChannels);
+  const int64_t units = p.is_output ? layer.integer("out", classes, 1, kMostChannelsOfLayer)
+                                    : layer.integer("out", 1, kMostChannelsOfLayer);
   const bool bias = layer.flag("bias", true);
   if (!p.is_output) return p.builder.dense(layer.name(), p.inputs[0], units, {.bias = bias});
   if (units != classes) {
@@ -96,7 +96,7 @@ ValueId lrn(const DescribedLayer& layer, const LayerPlace& p) {
                        layer.number("beta", 0.75F), layer.number("k", 1));
 }
 
-ValueId add(const DescribedLayer& layer, const LayerPlace& p) {
+ValueId add_values(const DescribedLayer& layer, const LayerPlace& p) {
   ValueId sum = p.inputs[0];
   for (size_t i = 1; i < p.inputs.size(); ++i) {
     const Shape& a = p.builder.shape(sum);
@@ -139,7 +139,7 @@ ValueId subsample(const DescribedLayer& layer, const LayerPlace& p) {
 
 ValueId pad_channels(const DescribedLayer& layer, const LayerPlace& p) {
   const int64_t have = p.builder.channels(p.inputs[0]);
-  return p.builder.pad_channels(p.inputs[0], layer.integer("channels", have, kMostChannels));
+  return p.builder.pad_channels(p.inputs[0], layer.integer("channels", have, kMostChannelsOfLayer));
 }
 
 }  // namespace
@@ -165,7 +165,7 @@ const LayerRules& layer_rules() {
         {"adaptive_avg_pool", {.attributes = {"out"}, .add = adaptive_avg_pool}},
         {"global_avg_pool", {.add = plain<&Builder::global_avg_pool>}},
         {"flatten", {.add = plain<&Builder::flatten>}},
-        {"add", {.least = 2, .most = kMany, .add = add}},
+        {"add", {.least = 2, .most = kMany, .add = add_values}},
         {"concat", {.least = 2, .most = kMany, .attributes = {"axis"}, .add = concat}},
         {"scale", {.attributes = {"factor"}, .add = scale}},
         {"subsample", {.attributes = {"stride"}, .add = subsample}},

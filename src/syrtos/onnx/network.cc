@@ -63,7 +63,7 @@ bool is_input(const Document& document, const std::string& value) {
 
 /// Of a network that begins with an embedding: how many rows that has; 0 for others.
 int64_t numbers_below(const Document& document) {
-  for (const Node& node : document.nodes) {
+  for (const onnx::Node& node : document.nodes) {
     if (node.operation != "Gather" || node.inputs.size() < 2) continue;
     const auto table = document.initializers.find(node.inputs[0]);
     if (table == document.initializers.end() || table->second.shape.empty()) continue;

@@ -11,8 +11,8 @@ namespace syrtos::optim {
 
 namespace {
 // As in the optimiser's sweep: rounding finds the weights in the first cache.
-constexpr int64_t kBlock = 2048;
-constexpr int64_t kSerialBelow = 32768;
+constexpr int64_t kLookaheadBlock = 2048;
+constexpr int64_t kLookaheadSerialBelow = 32768;
 }  // namespace
 
 Lookahead::Lookahead(const Options& options, size_t elements)
@@ -42,15 +42,16 @@ void Lookahead::update(std::span<float> fast, std::span<BFloat16> working, doubl
   const SweepKernels& kernels = sweep_kernels();
   const auto part = static_cast<float>(1 - decay);
   float* slow_weights = slow().data();
-  parallel_for(
-      static_cast<int64_t>(fast.size()), kBlock, kSerialBelow, [&](int64_t begin, int64_t end) {
-        for (int64_t at = begin; at < end; at += kBlock) {
-          const int64_t n = std::min(kBlock, end - at);
-          kernels.look_ahead(fast.data() + at, slow_weights + at, part, n);
-          if (working.empty()) continue;
-          kernels.round(fast.data() + at, &working[static_cast<size_t>(at)].bits, n, false);
-        }
-      });
+  parallel_for(static_cast<int64_t>(fast.size()), kLookaheadBlock, kLookaheadSerialBelow,
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t at = begin; at < end; at += kLookaheadBlock) {
+                   const int64_t n = std::min(kLookaheadBlock, end - at);
+                   kernels.look_ahead(fast.data() + at, slow_weights + at, part, n);
+                   if (working.empty()) continue;
+                   kernels.round(fast.data() + at, &working[static_cast<size_t>(at)].bits, n,
+                                 false);
+                 }
+               });
 }
 
 }  // namespace syrtos::optim

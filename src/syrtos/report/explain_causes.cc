@@ -27,7 +27,7 @@ constexpr double kFarBelowRoofline = 0.25;
 constexpr double kGoodKernel = 0.5;     // of the roofline
 constexpr int64_t kSmallBatch = 16;     // samples
 constexpr double kSmallMessage = 32e3;  // bytes: below, latency decides
-constexpr double kInLine = 0.1;         // more than others: a neighbour takes CPUs
+constexpr double kMoreInLine = 0.1;     // more than others: a neighbour takes CPUs
 constexpr double kFirst = 0.05;         // of the time: a slow link that was measured comes first
 constexpr double kLatency = 60e-6;      // of a message on Ethernet
 
@@ -193,7 +193,7 @@ class Finder {
         const std::optional<CpuUse> other = cpu_use(run_, rank.rank);
         if (other && rank.rank != slow.rank) in_line.push_back(other->in_line);
       }
-      if (use->in_line > kInLine + (in_line.empty() ? 0 : median(in_line))) {
+      if (use->in_line > kMoreInLine + (in_line.empty() ? 0 : median(in_line))) {
         return fmt::format(
             "other programs take its CPUs: it gets {:.2f} of them, and its threads stand in line "
             "{:.0f} % of the time that they want to run",

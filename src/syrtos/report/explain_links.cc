@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kLarge = 64 * 1024;         // bytes: below, latency is most of the time
 constexpr int64_t kStretch = 5'000'000;       // ns
 constexpr int64_t kLongest = 10'000'000'000;  // ns: longer ones say little
-constexpr size_t kFewest = 10;                // stretches
+constexpr size_t kFewestStretches = 10;       // stretches
 constexpr double kEnoughBytes = 1e6;          // to know how fast a link is
 constexpr double kEnoughSeconds = 0.02;
 constexpr double kSlowHost = 0.6;  // of the others' rate
@@ -63,7 +63,7 @@ std::vector<LinkRate> traced_rates(const trace::TraceContents& trace) {
   });
   std::vector<LinkRate> links;
   for (const auto& [pair, bytes] : stretches) {
-    if (bytes.size() < kFewest) continue;
+    if (bytes.size() < kFewestStretches) continue;
     std::vector<double> all;
     for (const auto& [at, sum] : bytes) all.push_back(sum / (static_cast<double>(kStretch) * 1e-9));
     std::sort(all.begin(), all.end(), std::greater<>());

@@ -18,7 +18,7 @@ using trace::Part;
 namespace {
 
 constexpr double kMostEffort = 2e6;  // messages: about two seconds in all
-constexpr double kSlowHost = 0.6;    // of the fastest link: below, it is no chance
+constexpr double kSlowShare = 0.6;    // of the fastest link: below, it is no chance
 
 }  // namespace
 
@@ -119,7 +119,7 @@ void RunModel::build_cluster(const Explanation& explanation, const Run& run) {
   for (const HostProfile& host : cluster_.hosts) {
     const auto found = rates.find(host.name);
     const double ratio = found == rates.end() || best <= 0 ? 1 : found->second / best;
-    relative_.push_back(ratio < kSlowHost ? ratio : 1);
+    relative_.push_back(ratio < kSlowShare ? ratio : 1);
   }
 }
 

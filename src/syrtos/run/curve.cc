@@ -31,7 +31,7 @@ std::string to_line(const CurvePoint& point) {
 
 /// Takes a number and what follows it from the front of the text.
 template <typename Number>
-bool take(std::string_view& rest, Number& number, std::string_view behind) {
+bool take_number(std::string_view& rest, Number& number, std::string_view behind) {
   const char* last = rest.data() + rest.size();
   const auto [end, error] = std::from_chars(rest.data(), last, number);
   if (error != std::errc()) return false;
@@ -43,9 +43,9 @@ bool take(std::string_view& rest, Number& number, std::string_view behind) {
 
 std::optional<CurvePoint> point_of(std::string_view line) {
   CurvePoint point;
-  const bool whole = take(line, point.step, ",") && take(line, point.time, ",") &&
-                     take(line, point.loss, ",") && take(line, point.score, ",") &&
-                     take(line, point.images_per_s, "") && line.empty();
+  const bool whole = take_number(line, point.step, ",") && take_number(line, point.time, ",") &&
+                     take_number(line, point.loss, ",") && take_number(line, point.score, ",") &&
+                     take_number(line, point.images_per_s, "") && line.empty();
   const bool finite = std::isfinite(point.time) && std::isfinite(point.loss) &&
                       std::isfinite(point.score) && std::isfinite(point.images_per_s);
   if (!whole || !finite || point.step <= 0) return std::nullopt;

@@ -18,7 +18,7 @@ json to_json(const BucketTimes& bucket) {
           {"exposed_s", bucket.exposed_s}};
 }
 
-bool take(const json& entry, BucketTimes& bucket) {
+bool take_bucket(const json& entry, BucketTimes& bucket) {
   bucket.first_layer = text_in(entry, "first_layer");
   bucket.last_layer = text_in(entry, "last_layer");
   bucket.bytes = number_in(entry, "bytes", -1);
@@ -157,7 +157,7 @@ std::optional<ExchangeProfile> read_exchange(const Directory& directory, Notes& 
   profile.sync = text_in(*object, "sync");
   profile.wire = text_in(*object, "wire");
   if (const json* buckets = list_in(*object, File::exchange, "buckets", notes)) {
-    profile.buckets = items_of<BucketTimes>(*buckets, File::exchange, notes, take);
+    profile.buckets = items_of<BucketTimes>(*buckets, File::exchange, notes, take_bucket);
   }
   profile.staleness = staleness_in(*object);
   profile.ranks = ranks_in(*object, "ranks");

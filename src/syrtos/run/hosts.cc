@@ -23,7 +23,7 @@ std::string to_text(const HostCurves& hosts) {
   return text + "}\n";
 }
 
-bool take(const json& entry, trace::HostSample& sample) {
+bool take_sample(const json& entry, trace::HostSample& sample) {
   try {
     sample = trace::host_sample_from_json(entry);
     return true;
@@ -51,7 +51,7 @@ HostCurves read_hosts(const Directory& directory, Notes& notes) {
       notes.push_back(fmt::format("{}: no list for {}; left out", name_of(File::hosts), name));
       continue;
     }
-    hosts[name] = items_of<trace::HostSample>(list, File::hosts, notes, take);
+    hosts[name] = items_of<trace::HostSample>(list, File::hosts, notes, take_sample);
   }
   return hosts;
 }

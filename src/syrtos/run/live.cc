@@ -19,7 +19,7 @@ std::string to_text(const DivisionRecord& record) {
                      record.hidden_network);
 }
 
-bool take(const json& entry, DivisionRecord& record) {
+bool take_record(const json& entry, DivisionRecord& record) {
   if (!entry.is_array() || entry.size() != trace::kParts + 3) return false;
   for (const json& value : entry) {
     if (!value.is_number()) return false;
@@ -61,7 +61,7 @@ std::vector<LiveRank> read_live(const Directory& directory, Notes& notes) {
     if (rank.rank < 0 || !entry.contains("records")) continue;
     for (const json& values : entry["records"]) {
       DivisionRecord record;
-      if (take(values, record)) rank.records.push_back(record);
+      if (take_record(values, record)) rank.records.push_back(record);
     }
     if (!rank.records.empty()) ranks.push_back(std::move(rank));
   }

@@ -14,7 +14,7 @@ json to_json(const OperatorItem& item) {
           {"flops", item.flops}, {"bytes", item.bytes},         {"longest", item.longest}};
 }
 
-bool take(const json& entry, OperatorItem& item) {
+bool take_item(const json& entry, OperatorItem& item) {
   item.layer = text_in(entry, "layer");
   item.operation = text_in(entry, "operation");
   item.kernel = text_in(entry, "kernel");
@@ -71,7 +71,7 @@ std::optional<OperatorProfile> read_operators(const Directory& directory, Notes&
     profile.bf16_gflops = number_in(*machine, "bf16_gflops");
     profile.memory_gb_s = number_in(*machine, "memory_gb_s");
   }
-  profile.items = items_of<OperatorItem>(*items, File::operators, notes, take);
+  profile.items = items_of<OperatorItem>(*items, File::operators, notes, take_item);
   if (profile.items.empty()) return std::nullopt;
   return profile;
 }

@@ -112,7 +112,7 @@ class Candidate {
     }
     const std::string text = record_text(owner);
     if (descriptor_.valid() &&
-        write(descriptor_.get(), text.data(), text.size()) == ssize_t(text.size()) &&
+        ::write(descriptor_.get(), text.data(), text.size()) == ssize_t(text.size()) &&
         fsync(descriptor_.get()) == 0) {
       return;
     }

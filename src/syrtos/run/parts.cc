@@ -58,7 +58,7 @@ std::vector<LostWorker> lost_in(const json& part) {
   return lost;
 }
 
-bool take(const json& entry, TrainedPart& part) {
+bool take_part(const json& entry, TrainedPart& part) {
   part.first_step = count_in(entry, "first_step");
   part.last_step = count_in(entry, "last_step");
   part.team = entry.contains("team") ? count_in(entry, "team") : 1;
@@ -119,7 +119,7 @@ std::vector<TrainedPart> read_parts(const Directory& directory, Notes& notes) {
   const std::optional<json> object = read_object(directory, File::parts, notes);
   const json* list = object ? list_in(*object, File::parts, "parts", notes) : nullptr;
   if (list == nullptr) return {};
-  return items_of<TrainedPart>(*list, File::parts, notes, take);
+  return items_of<TrainedPart>(*list, File::parts, notes, take_part);
 }
 
 }  // namespace syrtos::run

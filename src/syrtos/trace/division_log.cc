@@ -11,7 +11,7 @@ namespace syrtos::trace {
 namespace {
 
 constexpr std::string_view kMagic = "syrtos division 1\n";
-constexpr int64_t kMost = int64_t{1} << 60;
+constexpr int64_t kMostOfLog = int64_t{1} << 60;
 
 float take_seconds(ByteReader& from) {
   const auto value = std::bit_cast<float>(from.fixed32("seconds"));
@@ -97,9 +97,9 @@ RankDivision division_from_bytes(std::string_view bytes, std::string_view sender
   division.rank = static_cast<int>(from.number_within("a rank", 0, 1 << 20));
   division.records.resize(from.count("the number of records", 3 + 4 * (kParts + 1)));
   for (DivisionRecord& record : division.records) {
-    record.step = from.number_within("a step", 0, kMost);
-    record.steps = from.number_within("a number of steps", 1, kMost);
-    record.start = from.number_within("a time", 0, kMost);
+    record.step = from.number_within("a step", 0, kMostOfLog);
+    record.steps = from.number_within("a number of steps", 1, kMostOfLog);
+    record.start = from.number_within("a time", 0, kMostOfLog);
     for (float& seconds : record.seconds) seconds = take_seconds(from);
     record.hidden_network = take_seconds(from);
   }

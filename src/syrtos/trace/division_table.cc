@@ -12,7 +12,7 @@ namespace syrtos::trace {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kMost = int64_t{1} << 60;
+constexpr int64_t kMostOfTable = int64_t{1} << 60;
 
 std::string header() {
   std::string text = "rank,step,steps,start";
@@ -39,7 +39,7 @@ class Fields {
       fail(fmt::format("{} with nine decimals", name), field);
     }
     const int64_t seconds =
-        parse_whole(field.substr(0, point), name, field, 0, kMost / kSecond - 1);
+        parse_whole(field.substr(0, point), name, field, 0, kMostOfTable / kSecond - 1);
     return seconds * kSecond + parse_whole(field.substr(point + 1), name, field, 0, kSecond - 1);
   }
 
@@ -91,8 +91,8 @@ class Fields {
 
 DivisionRecord parse_record(Fields& fields) {
   DivisionRecord record;
-  record.step = fields.whole("step", 0, kMost);
-  record.steps = fields.whole("steps", 1, kMost);
+  record.step = fields.whole("step", 0, kMostOfTable);
+  record.steps = fields.whole("steps", 1, kMostOfTable);
   record.start = fields.time("start");
   for (size_t i = 0; i < kParts; ++i) record.seconds[i] = fields.seconds(kPartNames[i]);
   record.hidden_network = fields.seconds("hidden_network");

@@ -9,10 +9,10 @@ namespace syrtos::trace {
 namespace {
 
 constexpr int64_t kMostEvents = 20'000'000;
-constexpr double kLatest = 1e14;  // microseconds: three years
-constexpr int64_t kMostRanks = 1 << 20;
+constexpr double kLatestMicroseconds = 1e14;  // microseconds: three years
+constexpr int64_t kMostRanksOfLines = 1 << 20;
 constexpr int64_t kMostDropped = int64_t{1} << 50;
-constexpr size_t kMostTracks = 1 << 16;
+constexpr size_t kMostThreads = 1 << 16;
 
 bool within(const TraceLine::Value* value, int64_t most) {
   return value != nullptr && !value->is_text && value->number >= 0 && value->number <= most;
@@ -75,7 +75,7 @@ bool TraceCollector::add(const TraceLine& line) {
 bool TraceCollector::add_process(const TraceLine& line) {
   const TraceLine::Value *rank = line.find("rank"), *host = line.find("host"),
                          *error = line.find("clock_error");
-  if (!line.process || !within(rank, kMostRanks) || !is_text(host) ||
+  if (!line.process || !within(rank, kMostRanksOfLines) || !is_text(host) ||
       !within(error, int64_t{1} << 60)) {
     return fail("a process with pid, rank, host and clock_error");
   }
@@ -94,7 +94,7 @@ bool TraceCollector::add_thread(const TraceLine& line) {
   const TraceLine::Value *name = line.find("name"), *dropped = line.find("dropped");
   const auto process = line.process ? processes_.find(*line.process) : processes_.end();
   if (process == processes_.end() || !line.thread || !is_text(name) ||
-      !within(dropped, kMostDropped) || threads_.size() == kMostTracks) {
+      !within(dropped, kMostDropped) || threads_.size() == kMostThreads) {
     return fail("a thread of a process named before, with tid, name and dropped");
   }
   RankEvents& rank = ranks_[process->second];
@@ -107,7 +107,8 @@ bool TraceCollector::add_thread(const TraceLine& line) {
 bool TraceCollector::add_event(const TraceLine& line, Thread& thread) {
   const std::optional<Kind> kind = kind_of(line.phase);
   if (!kind) return fail("one of the phases M, X, i, C, s and f");
-  if (!(line.start >= 0 && line.start < kLatest && line.duration >= 0 && line.duration < kLatest)) {
+  if (!(line.start >= 0 && line.start < kLatestMicroseconds && line.duration >= 0 &&
+        line.duration < kLatestMicroseconds)) {
     return fail("times from 0 to 1e14 microseconds");
   }
   if (events_ == kMostEvents) return fail("at most 20,000,000 events");

@@ -71,7 +71,7 @@ std::string last_lines(const std::string& output) {
 std::string run_command(const Command& command, const std::function<bool()>& should_stop) {
   const std::string shown = fmt::format("{}", fmt::join(command.arguments, " "));
   log_info("running '{}'", shown);
-  const Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   Pipe pipe;
   const int reading = pipe.reading.get();
   const int writing = pipe.writing.get();

@@ -21,13 +21,13 @@ constexpr int kMostScans = 200;
 
 /// libjpeg reports by a jump. Between setjmp and the jump no object with a destructor lives: all
 /// state is in this class.
-class Decoder {
+class JpegDecoder {
  public:
-  explicit Decoder(std::span<const uint8_t> bytes) : bytes_(bytes) {
+  explicit JpegDecoder(std::span<const uint8_t> bytes) : bytes_(bytes) {
     state_.err = jpeg_std_error(&errors_);
     state_.client_data = this;
     errors_.error_exit = [](j_common_ptr state) {
-      Decoder& self = of(state);
+      JpegDecoder& self = of(state);
       state->err->format_message(state, self.text_);
       std::longjmp(self.jump_, 1);
     };
@@ -36,15 +36,15 @@ class Decoder {
     };
     errors_.output_message = [](j_common_ptr) {};
     progress_.progress_monitor = [](j_common_ptr state) {
-      Decoder& self = of(state);
+      JpegDecoder& self = of(state);
       if (self.state_.input_scan_number <= kMostScans) return;
       std::snprintf(self.text_, sizeof self.text_, "more than %d scans", kMostScans);
       std::longjmp(self.jump_, 1);
     };
   }
-  ~Decoder() { jpeg_destroy_decompress(&state_); }
-  Decoder(const Decoder&) = delete;
-  Decoder& operator=(const Decoder&) = delete;
+  ~JpegDecoder() { jpeg_destroy_decompress(&state_); }
+  JpegDecoder(const JpegDecoder&) = delete;
+  JpegDecoder& operator=(const JpegDecoder&) = delete;
 
   /// Reads the header and decides on the colours to come out. False: see text().
   bool open() {
@@ -97,7 +97,9 @@ class Decoder {
   }
 
  private:
-  static Decoder& of(j_common_ptr state) { return *static_cast<Decoder*>(state->client_data); }
+  static JpegDecoder& of(j_common_ptr state) {
+    return *static_cast<JpegDecoder*>(state->client_data);
+  }
   static bool is_damage(int code) {
     return code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER || code == JWRN_HUFF_BAD_CODE ||
            code == JWRN_ARITH_BAD_CODE || code == JWRN_MUST_RESYNC;
@@ -128,12 +130,12 @@ void cmyk_to_rgb(std::vector<uint8_t>& pixels, bool inverted) {
 
 namespace {
 
-[[noreturn]] void fail(const Decoder& decoder, size_t bytes, const std::string& name) {
+[[noreturn]] void fail(const JpegDecoder& decoder, size_t bytes, const std::string& name) {
   fail_request("{}: expected a whole JPEG picture, found at offset {} of {}: {}", name,
                decoder.offset(), bytes, decoder.text());
 }
 
-void open(Decoder& decoder, size_t bytes, const std::string& name, Picture& picture) {
+void open(JpegDecoder& decoder, size_t bytes, const std::string& name, Picture& picture) {
   if (!decoder.open()) fail(decoder, bytes, name);
   check_picture_size(name, decoder.height(), decoder.width());
   if (decoder.promises_too_much()) {
@@ -148,12 +150,12 @@ void open(Decoder& decoder, size_t bytes, const std::string& name, Picture& pict
 }  // namespace
 
 void look_at_jpeg(std::span<const uint8_t> bytes, const std::string& name, Picture& picture) {
-  Decoder decoder(bytes);
+  JpegDecoder decoder(bytes);
   open(decoder, bytes.size(), name, picture);
 }
 
 void decode_jpeg(std::span<const uint8_t> bytes, const std::string& name, Picture& picture) {
-  Decoder decoder(bytes);
+  JpegDecoder decoder(bytes);
   open(decoder, bytes.size(), name, picture);
   const size_t row = decoder.width() * decoder.components();
   picture.pixels.resize(decoder.height() * row);

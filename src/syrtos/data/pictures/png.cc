@@ -28,22 +28,22 @@ struct Message {
   static void ignore(png_structp /*png*/, png_const_charp /*text*/) {}
 };
 
-class Decoder {
+class PngDecoder {
  public:
-  explicit Decoder(std::span<const uint8_t> bytes) : bytes_(bytes) {
+  explicit PngDecoder(std::span<const uint8_t> bytes) : bytes_(bytes) {
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &message_, Message::fail, Message::ignore);
     if (png_ != nullptr) info_ = png_create_info_struct(png_);
   }
-  ~Decoder() { png_destroy_read_struct(&png_, &info_, nullptr); }
-  Decoder(const Decoder&) = delete;
-  Decoder& operator=(const Decoder&) = delete;
+  ~PngDecoder() { png_destroy_read_struct(&png_, &info_, nullptr); }
+  PngDecoder(const PngDecoder&) = delete;
+  PngDecoder& operator=(const PngDecoder&) = delete;
 
   /// Reads the header and asks for 8 bits per channel. False: see text().
   bool open() {
     if (info_ == nullptr || setjmp(png_jmpbuf(png_)) != 0) return false;
     png_set_user_limits(png_, kMostSide, kMostSide);
     png_set_read_fn(png_, this, [](png_structp png, png_bytep to, size_t n) {
-      auto* self = static_cast<Decoder*>(png_get_io_ptr(png));
+      auto* self = static_cast<PngDecoder*>(png_get_io_ptr(png));
       if (n > self->bytes_.size() - self->offset_) png_error(png, "the end of the file");
       std::memcpy(to, self->bytes_.data() + self->offset_, n);
       self->offset_ += n;
@@ -131,12 +131,12 @@ class Encoder {
 
 namespace {
 
-[[noreturn]] void fail(const Decoder& decoder, size_t bytes, const std::string& name) {
+[[noreturn]] void fail(const PngDecoder& decoder, size_t bytes, const std::string& name) {
   fail_request("{}: expected a whole PNG picture, found at offset {} of {}: {}", name,
                decoder.offset(), bytes, decoder.text());
 }
 
-void open(Decoder& decoder, size_t bytes, const std::string& name, Picture& picture) {
+void open(PngDecoder& decoder, size_t bytes, const std::string& name, Picture& picture) {
   if (!decoder.open()) fail(decoder, bytes, name);
   check_picture_size(name, decoder.height(), decoder.width());
   if (decoder.promises_too_much()) {
@@ -151,12 +151,12 @@ void open(Decoder& decoder, size_t bytes, const std::string& name, Picture& pict
 }  // namespace
 
 void look_at_png(std::span<const uint8_t> bytes, const std::string& name, Picture& picture) {
-  Decoder decoder(bytes);
+  PngDecoder decoder(bytes);
   open(decoder, bytes.size(), name, picture);
 }
 
 void decode_png(std::span<const uint8_t> bytes, const std::string& name, Picture& picture) {
-  Decoder decoder(bytes);
+  PngDecoder decoder(bytes);
   open(decoder, bytes.size(), name, picture);
   const size_t channels = decoder.channels();
   const size_t row = decoder.width() * channels;

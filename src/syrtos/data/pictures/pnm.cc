@@ -9,7 +9,7 @@ namespace syrtos::data {
 
 namespace {
 
-constexpr uint64_t kMostSide = 1 << 26;
+constexpr uint64_t kMostSideOfPnm = 1 << 26;
 
 /// The header of a PNM file: numbers between white space and comments.
 class Header {
@@ -65,8 +65,8 @@ void read_size(Header& header, std::span<const uint8_t> bytes, const std::string
                Picture& picture) {
   SYRTOS_CHECK(bytes.size() >= 2);
   picture.channels = bytes[1] == '5' ? 1 : 3;
-  const uint64_t width = header.number("width", kMostSide);
-  const uint64_t height = header.number("height", kMostSide);
+  const uint64_t width = header.number("width", kMostSideOfPnm);
+  const uint64_t height = header.number("height", kMostSideOfPnm);
   check_picture_size(name, height, width);
   picture.height = static_cast<int64_t>(height);
   picture.width = static_cast<int64_t>(width);

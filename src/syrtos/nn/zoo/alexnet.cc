@@ -4,7 +4,7 @@
 namespace syrtos::nn::zoo {
 namespace {
 
-Heads build(Builder& b, ValueId x, const ModelOptions& options) {
+Heads alexnet_layers(Builder& b, ValueId x, const ModelOptions& options) {
   // Smaller than he_normal's: with it, the wide dense layers diverge at the usual learning rates.
   b.set_kernel_initializer(Initializer::lecun_uniform());
   const PoolOptions overlapping = {.kernel = 3, .stride = 2};
@@ -36,7 +36,7 @@ Network alexnet() {
            .width = 224,
            .classes = 1000,
            .source = "Krizhevsky et al. 2012, 2014"},
-          build};
+          alexnet_layers};
 }
 
 }  // namespace syrtos::nn::zoo

@@ -19,7 +19,7 @@ ValueId rows_of(graph::Graph& graph, ValueId x, int64_t begin, int64_t end) {
   return ops::reshape(graph, part, shape.rank() == 2 ? Shape{rows} : Shape{rows, shape[2]});
 }
 
-Heads build(Builder& b, ValueId x, const ModelOptions& options) {
+Heads char_lstm_layers(Builder& b, ValueId x, const ModelOptions& options) {
   const int64_t length = b.shape(x).elements_from(1);
   x = ops::reshape(b.graph(), x, {options.batch, length});
   const bool everywhere = b.training() && options.task.has_classes() && length > 1;
@@ -52,7 +52,7 @@ Network char_lstm() {
            .classes = 96,
            .source = "after Karpathy 2015",
            .numbers = NetworkInfo::Numbers::below_classes},
-          build};
+          char_lstm_layers};
 }
 
 }  // namespace syrtos::nn::zoo

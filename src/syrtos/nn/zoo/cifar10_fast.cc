@@ -21,7 +21,7 @@ ValueId group(Builder& b, ValueId x, int64_t width) {
   return norm_gelu(b, "norm2", b.conv("conv2", x, conv));
 }
 
-Heads build(Builder& b, ValueId x, const ModelOptions& options) {
+Heads cifar10_fast_layers(Builder& b, ValueId x, const ModelOptions& options) {
   x = b.gelu(b.conv("whiten", x,
                     {.out = 2 * 2 * 2 * b.channels(x),
                      .kernel = 2,
@@ -45,7 +45,7 @@ Network cifar10_fast() {
   return {{.name = "cifar10-fast",
            .description = "whitened patches, six 3x3 convolutions, for a few epochs",
            .source = "Jordan 2024"},
-          build};
+          cifar10_fast_layers};
 }
 
 }  // namespace syrtos::nn::zoo

@@ -39,7 +39,7 @@ ValueId side(Builder& b, std::string_view name, ValueId x, int64_t classes) {
   return b.classifier("fc2", b.dropout(x, 0.7F), classes);
 }
 
-Heads build(Builder& b, ValueId x, const ModelOptions& options) {
+Heads googlenet_layers(Builder& b, ValueId x, const ModelOptions& options) {
   const PoolOptions halve = {.kernel = 3, .stride = 2, .ceil = true};
   Heads heads;
   const auto add_side = [&](std::string_view name) {
@@ -80,7 +80,7 @@ Network googlenet() {
            .width = 224,
            .classes = 1000,
            .source = "Szegedy et al. 2014"},
-          build};
+          googlenet_layers};
 }
 
 }  // namespace syrtos::nn::zoo

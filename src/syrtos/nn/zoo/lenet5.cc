@@ -5,7 +5,7 @@
 namespace syrtos::nn::zoo {
 namespace {
 
-Heads build(Builder& b, ValueId x, const ModelOptions& options) {
+Heads lenet5_layers(Builder& b, ValueId x, const ModelOptions& options) {
   b.set_kernel_initializer(Initializer::glorot_uniform());
   // The paper's digits are 28x28 in a frame that makes them 32x32; smaller images get that frame.
   const int64_t frame = std::min(options.height, options.width) < 32 ? 2 : 0;
@@ -30,7 +30,7 @@ Network lenet5() {
            .height = 28,
            .width = 28,
            .source = "LeCun et al. 1998"},
-          build};
+          lenet5_layers};
 }
 
 }  // namespace syrtos::nn::zoo

@@ -4,7 +4,7 @@
 namespace syrtos::nn::zoo {
 namespace {
 
-Heads build(Builder& b, ValueId x, const ModelOptions& options) {
+Heads lstm_mnist_layers(Builder& b, ValueId x, const ModelOptions& options) {
   x = b.recurrent("lstm", x, {.units = 128, .sequence = false});
   return {.logits = b.classifier("fc", x, options.classes)};
 }
@@ -18,7 +18,7 @@ Network lstm_mnist() {
            .height = 28,
            .width = 28,
            .source = "Hochreiter, Schmidhuber 1997"},
-          build};
+          lstm_mnist_layers};
 }
 
 }  // namespace syrtos::nn::zoo

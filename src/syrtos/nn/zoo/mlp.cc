@@ -3,7 +3,7 @@
 namespace syrtos::nn::zoo {
 namespace {
 
-Heads build(Builder& b, ValueId x, const ModelOptions& options) {
+Heads mlp_layers(Builder& b, ValueId x, const ModelOptions& options) {
   x = b.flatten(x);
   x = b.relu(b.dense("fc1", x, 512));
   x = b.relu(b.dense("fc2", x, 512));
@@ -19,7 +19,7 @@ Network mlp() {
            .height = 28,
            .width = 28,
            .source = "Rumelhart, Hinton, Williams 1986"},
-          build};
+          mlp_layers};
 }
 
 }  // namespace syrtos::nn::zoo

@@ -3,7 +3,7 @@
 namespace syrtos::nn::zoo {
 namespace {
 
-Heads build(Builder& b, ValueId x, const ModelOptions& options) {
+Heads mnist_cnn_layers(Builder& b, ValueId x, const ModelOptions& options) {
   b.set_kernel_initializer(Initializer::glorot_uniform());
   x = b.relu(b.conv("conv1", x, {.out = 32, .kernel = 3}));
   x = b.relu(b.conv("conv2", x, {.out = 64, .kernel = 3}));
@@ -23,7 +23,7 @@ Network mnist_cnn() {
            .height = 28,
            .width = 28,
            .source = "Keras examples 2015"},
-          build};
+          mnist_cnn_layers};
 }
 
 }  // namespace syrtos::nn::zoo

@@ -5,7 +5,7 @@
 namespace syrtos::nn::zoo {
 namespace {
 
-Heads build(Builder& b, ValueId x, const ModelOptions& options) {
+Heads redshift_cnn_layers(Builder& b, ValueId x, const ModelOptions& options) {
   for (const char* name : {"conv1", "conv2", "conv3"}) {
     x = b.relu(b.conv(name, x, {.out = 16, .kernel = {1, 8}, .padding = Padding::same()}));
   }
@@ -21,7 +21,7 @@ Network redshift_cnn() {
            .height = 1,
            .width = 256,
            .source = "after Stivaktakis et al. 2018"},
-          build};
+          redshift_cnn_layers};
 }
 
 }  // namespace syrtos::nn::zoo

@@ -23,7 +23,7 @@ ValueId block(Builder& b, ValueId x, int64_t width, int64_t out, int64_t stride,
   return b.add(x, y);
 }
 
-Heads build(Builder& b, ValueId x, const ModelOptions& options) {
+Heads resnet56v2_layers(Builder& b, ValueId x, const ModelOptions& options) {
   x = norm_relu(b, "bn1", b.conv("conv1", x, {.out = 16, .kernel = 3, .padding = 1}));
   int64_t width = 16;
   for (int stage = 0; stage < 3; ++stage) {
@@ -45,7 +45,7 @@ Network resnet56v2() {
   return {{.name = "resnet56v2",
            .description = "18 pre-activation bottleneck blocks, for small images",
            .source = "He et al. 2016"},
-          build};
+          resnet56v2_layers};
 }
 
 }  // namespace syrtos::nn::zoo

@@ -12,7 +12,7 @@ ValueId block(Builder& b, ValueId x, int64_t width) {
   return b.max_pool(x, {.kernel = {1, 2}, .stride = {1, 2}});
 }
 
-Heads build(Builder& b, ValueId x, const ModelOptions& options) {
+Heads signal_cnn_layers(Builder& b, ValueId x, const ModelOptions& options) {
   for (const auto& [name, width] : {std::pair{"block1", 32}, {"block2", 64}, {"block3", 128}}) {
     const auto scope = b.scope(name);
     x = block(b, x, width);
@@ -30,7 +30,7 @@ Network signal_cnn() {
            .height = 1,
            .width = 256,
            .source = "after Wang et al. 2017"},
-          build};
+          signal_cnn_layers};
 }
 
 }  // namespace syrtos::nn::zoo

@@ -15,7 +15,7 @@ ValueId fire(Builder& b, std::string_view name, ValueId x, int64_t squeeze, int6
                    b.relu(b.conv("expand3x3", x, {.out = expand3, .kernel = 3, .padding = 1}))});
 }
 
-Heads build(Builder& b, ValueId x, const ModelOptions& options) {
+Heads squeezenet_layers(Builder& b, ValueId x, const ModelOptions& options) {
   const PoolOptions overlapping = {.kernel = 3, .stride = 2, .ceil = true};
   {
     const auto features = b.scope("features");
@@ -48,7 +48,7 @@ Network squeezenet() {
            .width = 224,
            .classes = 1000,
            .source = "Iandola et al. 2016"},
-          build};
+          squeezenet_layers};
 }
 
 }  // namespace syrtos::nn::zoo

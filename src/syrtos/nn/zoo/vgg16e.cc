@@ -10,7 +10,7 @@ struct Group {
 };
 constexpr Group kGroups[] = {{2, 64}, {2, 128}, {4, 256}, {4, 512}, {4, 512}};
 
-Heads build(Builder& b, ValueId x, const ModelOptions& options) {
+Heads vgg16e_layers(Builder& b, ValueId x, const ModelOptions& options) {
   {
     const auto features = b.scope("features");
     int index = 0;  // counts ReLU and pooling too, as the published weights do
@@ -41,7 +41,7 @@ Network vgg16e() {
            .width = 128,
            .classes = 1000,
            .source = "Simonyan, Zisserman 2014, configuration E"},
-          build};
+          vgg16e_layers};
 }
 
 }  // namespace syrtos::nn::zoo

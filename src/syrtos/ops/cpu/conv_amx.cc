@@ -43,7 +43,7 @@ Layout weights_layout(const native::AmxConv& problem, const Shape& weights) {
 }
 
 template <typename Function>
-void use(KernelPlan& plan, size_t scratch_bytes, Function function) {
+void use_amx(KernelPlan& plan, size_t scratch_bytes, Function function) {
   plan.scratch_bytes = scratch_bytes;
   plan.kernel = std::make_unique<FunctionKernel<Function>>(std::move(function), "native:amx");
 }
@@ -59,12 +59,12 @@ bool plan_amx_forward(const Conv& conv, const KernelRequest& request, KernelPlan
   plan.input_layouts[1] = weights_layout(problem, request.inputs[1].shape);
   const bool bias = conv.bias;
   const bool relu = conv.relu;
-  use(plan, native::amx_conv_forward_scratch_bytes(problem),
-      [=](const Operands& x, const Step& /*step*/) {
-        native::amx_conv_forward(problem, x.in<uint16_t>(0), x.in<uint16_t>(1),
-                                 bias ? x.in<float>(2) : nullptr, relu, x.out<uint16_t>(0),
-                                 x.scratch);
-      });
+  use_amx(plan, native::amx_conv_forward_scratch_bytes(problem),
+          [=](const Operands& x, const Step& /*step*/) {
+            native::amx_conv_forward(problem, x.in<uint16_t>(0), x.in<uint16_t>(1),
+                                     bias ? x.in<float>(2) : nullptr, relu, x.out<uint16_t>(0),
+                                     x.scratch);
+          });
   return true;
 }
 
@@ -76,11 +76,11 @@ bool plan_amx_backward_data(const ConvBackwardData& conv, const KernelRequest& r
     return false;
   }
   plan.input_layouts[1] = weights_layout(problem, request.inputs[1].shape);
-  use(plan, native::amx_conv_backward_data_scratch_bytes(problem),
-      [=](const Operands& x, const Step& /*step*/) {
-        native::amx_conv_backward_data(problem, x.in<uint16_t>(0), x.in<uint16_t>(1),
-                                       x.out<uint16_t>(0), x.scratch);
-      });
+  use_amx(plan, native::amx_conv_backward_data_scratch_bytes(problem),
+          [=](const Operands& x, const Step& /*step*/) {
+            native::amx_conv_backward_data(problem, x.in<uint16_t>(0), x.in<uint16_t>(1),
+                                           x.out<uint16_t>(0), x.scratch);
+          });
   return true;
 }
 
@@ -93,12 +93,12 @@ bool plan_amx_backward_weights(const ConvBackwardWeights& conv, const KernelRequ
   }
   plan.output_layouts[0] = weights_layout(problem, request.outputs[0].shape);
   const bool bias = conv.bias;
-  use(plan, native::amx_conv_backward_weights_scratch_bytes(problem),
-      [=](const Operands& x, const Step& /*step*/) {
-        native::amx_conv_backward_weights(problem, x.in<uint16_t>(0), x.in<uint16_t>(1),
-                                          x.out<float>(0), bias ? x.out<float>(1) : nullptr,
-                                          x.scratch);
-      });
+  use_amx(plan, native::amx_conv_backward_weights_scratch_bytes(problem),
+          [=](const Operands& x, const Step& /*step*/) {
+            native::amx_conv_backward_weights(problem, x.in<uint16_t>(0), x.in<uint16_t>(1),
+                                              x.out<float>(0), bias ? x.out<float>(1) : nullptr,
+                                              x.scratch);
+          });
   return true;
 }
 

@@ -17,8 +17,8 @@ using Source = PrimitiveKernel::Source;
 namespace {
 
 template <typename Function>
-void use(KernelPlan& plan, size_t scratch_bytes, Function function,
-         const char* name = "native:amx") {
+void use_dense(KernelPlan& plan, size_t scratch_bytes, Function function,
+               const char* name = "native:amx") {
   plan.scratch_bytes = scratch_bytes;
   plan.kernel = std::make_unique<FunctionKernel<Function>>(std::move(function), name);
 }
@@ -35,7 +35,7 @@ bool plan_f32(const MatMul& op, const KernelRequest& request, KernelPlan& plan) 
   if (forward) {
     const bool bias = op.bias;
     const bool relu = op.relu;
-    use(
+    use_dense(
         plan, native::dense_forward_scratch_bytes(problem),
         [=](const Operands& x, const Step& /*step*/) {
           native::dense_forward(problem, x.in<float>(0), x.in<float>(1),
@@ -43,7 +43,7 @@ bool plan_f32(const MatMul& op, const KernelRequest& request, KernelPlan& plan) 
         },
         "native:dense");
   } else if (op.transpose_a) {
-    use(
+    use_dense(
         plan, native::dense_backward_weights_scratch_bytes(problem),
         [=](const Operands& x, const Step& /*step*/) {
           native::dense_backward_weights(problem, x.in<float>(1), x.in<float>(0), x.out<float>(0),
@@ -51,7 +51,7 @@ bool plan_f32(const MatMul& op, const KernelRequest& request, KernelPlan& plan) 
         },
         "native:dense");
   } else {
-    use(
+    use_dense(
         plan, native::dense_backward_data_scratch_bytes(problem),
         [=](const Operands& x, const Step& /*step*/) {
           native::dense_backward_data(problem, x.in<float>(0), x.in<float>(1), x.out<float>(0),
@@ -84,30 +84,31 @@ bool plan_amx(const MatMul& op, const KernelRequest& request, KernelPlan& plan) 
   const int64_t rows = a[0];
   const int64_t columns = b[1];
   if (forward) {
-    use(plan, native::amx_dense_forward_scratch_bytes(problem),
-        [=](const Operands& x, const Step& /*step*/) {
-          native::amx_dense_forward(problem, x.in<uint16_t>(0), x.in<uint16_t>(1),
-                                    bias ? x.in<float>(2) : nullptr, relu, x.out<uint16_t>(0),
-                                    f32 ? x.out<float>(0) : nullptr, x.scratch);
-        });
+    use_dense(plan, native::amx_dense_forward_scratch_bytes(problem),
+              [=](const Operands& x, const Step& /*step*/) {
+                native::amx_dense_forward(problem, x.in<uint16_t>(0), x.in<uint16_t>(1),
+                                          bias ? x.in<float>(2) : nullptr, relu, x.out<uint16_t>(0),
+                                          f32 ? x.out<float>(0) : nullptr, x.scratch);
+              });
   } else if (backward_data) {
-    use(plan, native::amx_dense_backward_data_scratch_bytes(problem),
-        [=](const Operands& x, const Step& /*step*/) {
-          native::amx_dense_backward_data(problem, x.in<uint16_t>(0), x.in<uint16_t>(1),
-                                          x.out<uint16_t>(0), x.scratch);
-          // A layer whose weights are [in, out] has the form of that product.
-          if (bias) {
-            native::bias_add(DType::bf16, rows, columns, x.out(0), x.in<float>(2), relu, x.out(0));
-          } else if (relu) {
-            native::relu(DType::bf16, rows * columns, x.out(0), x.out(0));
-          }
-        });
+    use_dense(plan, native::amx_dense_backward_data_scratch_bytes(problem),
+              [=](const Operands& x, const Step& /*step*/) {
+                native::amx_dense_backward_data(problem, x.in<uint16_t>(0), x.in<uint16_t>(1),
+                                                x.out<uint16_t>(0), x.scratch);
+                // A layer whose weights are [in, out] has the form of that product.
+                if (bias) {
+                  native::bias_add(DType::bf16, rows, columns, x.out(0), x.in<float>(2), relu,
+                                   x.out(0));
+                } else if (relu) {
+                  native::relu(DType::bf16, rows * columns, x.out(0), x.out(0));
+                }
+              });
   } else {
-    use(plan, native::amx_dense_backward_weights_scratch_bytes(problem),
-        [=](const Operands& x, const Step& /*step*/) {
-          native::amx_dense_backward_weights(problem, x.in<uint16_t>(1), x.in<uint16_t>(0),
-                                             x.out<float>(0), x.scratch);
-        });
+    use_dense(plan, native::amx_dense_backward_weights_scratch_bytes(problem),
+              [=](const Operands& x, const Step& /*step*/) {
+                native::amx_dense_backward_weights(problem, x.in<uint16_t>(1), x.in<uint16_t>(0),
+                                                   x.out<float>(0), x.scratch);
+              });
   }
   return true;
 }

@@ -17,7 +17,7 @@ int64_t count_of(const KernelRequest& request) {
 }
 
 using Unary = void (*)(DType, int64_t, const void*, void*);
-using Binary = void (*)(DType, int64_t, const void*, const void*, void*);
+using BinaryFunction = void (*)(DType, int64_t, const void*, const void*, void*);
 
 template <Unary function>
 KernelPlan make_unary(const std::shared_ptr<Engine>& /*engine*/, const KernelRequest& request) {
@@ -30,7 +30,7 @@ KernelPlan make_unary(const std::shared_ptr<Engine>& /*engine*/, const KernelReq
   return plan;
 }
 
-template <Binary function>
+template <BinaryFunction function>
 KernelPlan make_binary(const std::shared_ptr<Engine>& /*engine*/, const KernelRequest& request) {
   const DType dtype = request.outputs[0].dtype;
   const int64_t n = count_of(request);

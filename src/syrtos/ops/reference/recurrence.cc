@@ -7,7 +7,7 @@ namespace syrtos::ops {
 
 namespace {
 
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 
 /// One sequence of a batch: where its numbers of a step lie.
 struct Sequence {
@@ -53,7 +53,8 @@ void walk_lstm(const Sequence& s, std::span<const RefTensor> inputs, std::span<R
         const int64_t row = gate * s.units + j;
         return inputs[0][from + row] + recurrent(inputs[1], inputs[2], row, h);
       };
-      const double gates[] = {sigmoid(sum(0)), sigmoid(sum(1)), std::tanh(sum(2)), sigmoid(sum(3))};
+      const double gates[] = {logistic(sum(0)), logistic(sum(1)), std::tanh(sum(2)),
+                              logistic(sum(3))};
       double& cell = c[static_cast<size_t>(j)];
       cell = gates[1] * cell + gates[0] * gates[2];
       outputs[0][to + j] = gates[3] * std::tanh(cell);
@@ -75,8 +76,8 @@ void walk_gru(const Sequence& s, std::span<const RefTensor> inputs, std::span<Re
       const auto u = [&](int64_t gate) {
         return recurrent(inputs[1], inputs[2], gate * s.units + j, h);
       };
-      const double r = sigmoid(own(0) + u(0));
-      const double z = sigmoid(own(1) + u(1));
+      const double r = logistic(own(0) + u(0));
+      const double z = logistic(own(1) + u(1));
       const double n = std::tanh(own(2) + r * u(2));
       outputs[0][to + j] = (1 - z) * n + z * h[static_cast<size_t>(j)];
       const double all[] = {r, z, n, u(2)};

@@ -15,10 +15,10 @@ using world::Started;
 
 namespace {
 
-constexpr double kEvery = 1;            // seconds
-constexpr double kShareOfTime = 0.002;  // that writing may take
-constexpr size_t kMostRecords = 240;    // of a worker
-constexpr int kLive = 0;                // kind of what the notebook replaces
+constexpr double kEvery = 1;                // seconds
+constexpr double kShareOfNews = 0.002;      // that writing may take
+constexpr size_t kMostRecordsOfNews = 240;  // of a worker
+constexpr int kLive = 0;                    // kind of what the notebook replaces
 
 /// Takes two items, as texts do.
 world::Tag tag_of(uint32_t round) { return {world::Purpose::news, 0, round}; }
@@ -88,7 +88,7 @@ void News::step() {
   write();
   const double spent = team_.world().now() - now + *writing_;
   measures_.spent(spent);
-  again_ = std::max(kEvery, spent / kShareOfTime);
+  again_ = std::max(kEvery, spent / kShareOfNews);
 }
 
 void News::add_received() {
@@ -146,7 +146,7 @@ void News::add(const json& text) {
   teller.host = text.at("host");
   measures_.add_samples(teller.host, samples_of(text.at("samples")));
   teller.records.push_back(record_of(text.at("record")));
-  if (teller.records.size() > kMostRecords) halve(teller.records);
+  if (teller.records.size() > kMostRecordsOfNews) halve(teller.records);
 }
 
 void News::write() {

@@ -27,7 +27,7 @@ std::string to_text(const std::vector<NamedShape>& tensors) {
   return list.dump();
 }
 
-std::vector<NamedShape> tensors_of(const std::string& text) {
+std::vector<NamedShape> tensors_in(const std::string& text) {
   std::vector<NamedShape> tensors;
   for (const json& one : json::parse(text)) {
     const auto shape = one.at(1).get<std::vector<int64_t>>();
@@ -73,7 +73,7 @@ Task<> PartTensors::hand_out(TensorSource* source) {
 Task<> PartTensors::give(Rank to, TensorSource* source) {
   std::vector<NamedShape>& theirs = of_parts_[static_cast<size_t>(to)];
   const std::string list = co_await strategy::receive_text(world_, to, list_tag());
-  theirs = tensors_of(list);
+  theirs = tensors_in(list);
   for (const NamedShape& what : theirs) {
     std::optional<Tensor> found;
     co_await world_.compute(0, [&] {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kOfferedFrom = 64 * 1024;  // bytes: below, copying twice is cheaper
 constexpr size_t kScratchBytes = 256 * 1024;
-constexpr size_t kTurn = 1024 * 1024;
+constexpr size_t kTurnOfPeer = 1024 * 1024;
 
 }  // namespace
 
@@ -205,12 +205,12 @@ bool Peer::taken(uint64_t slot) {
 bool Peer::take_some() {
   if (Incoming* incoming = inbox_.to_take(); incoming != nullptr) {
     const Offered offered = *incoming->offered;
-    const size_t end = std::min(incoming->total, incoming->taken + kTurn);
+    const size_t end = std::min(incoming->total, incoming->taken + kTurnOfPeer);
     bool right = offered.slot < kPullSlots;
     while (right && incoming->taken < end) {
       const size_t at = incoming->taken;
       std::byte* place = incoming->place(at);
-      const size_t bytes = std::min(end - at, place != nullptr ? kTurn : kScratchBytes);
+      const size_t bytes = std::min(end - at, place != nullptr ? kTurnOfPeer : kScratchBytes);
       std::byte* to = place != nullptr ? place : scratch_.get();
       right = shared_->pull(offered.address + at, to, bytes);
       if (right && place == nullptr) incoming->land(at, to, bytes);

@@ -14,8 +14,8 @@ namespace syrtos::world::tcp {
 
 namespace {
 
-constexpr double kPatience = 3;      // s that a handshake may take
-constexpr double kRetryAfter = 0.1;  // s
+constexpr double kPatienceOfMeeting = 3;  // s that a handshake may take
+constexpr double kRetryAfter = 0.1;       // s
 constexpr size_t kMostStrangers = 64;
 constexpr int kAtOnce = 64;
 
@@ -68,7 +68,7 @@ void Rendezvous::connect_some() {
       slot.trying = true;
       handshakes_.push_back(Handshake::connecting(options_, static_cast<Rank>(peer),
                                                   static_cast<int>(index), std::move(socket),
-                                                  now() + kPatience));
+                                                  now() + kPatienceOfMeeting));
     }
   }
 }
@@ -78,7 +78,8 @@ void Rendezvous::accept_some() {
   for (int n = 0; n < kAtOnce; ++n) {
     Descriptor socket = listener_.accept();
     if (!socket.valid()) return;
-    handshakes_.push_back(Handshake::accepted(options_, std::move(socket), now() + kPatience));
+    handshakes_.push_back(
+        Handshake::accepted(options_, std::move(socket), now() + kPatienceOfMeeting));
     const size_t expected = slots_.size() * static_cast<size_t>(options_.connections);
     const auto strangers = static_cast<size_t>(std::count_if(
         handshakes_.begin(), handshakes_.end(), [](const auto& one) { return !one.outgoing(); }));
