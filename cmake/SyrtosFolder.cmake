@@ -1,12 +1,13 @@
 # syrtos_folder(<name> [PATH <dir under src/syrtos>] [WITHOUT <subfolder>...]
 #               [USES <folder>...] [EXTERNAL <library>...] [PRIVATE <library>...]
-#               [MAIN <executable>] [SELDOM])
+#               [MAIN <executable>] [SELDOM] [ALONE])
 #
 # Makes the target syrtos_<name> (alias syrtos::<name>) of every *.cc below the
 # folder; *.isa.cc files are compiled once per instruction set with SYRTOS_ISA
 # defined, *.amx.cc files once for CPUs with AMX. MAIN makes an executable of the
 # folder's main.cc. SELDOM says that its code runs a few times in a command or a step,
-# and has no loops over elements: it is compiled quickly rather than to be quick.
+# and has no loops over elements: it is compiled quickly rather than to be quick. ALONE says that each
+# of its files has tables and plans of its own under the same names: they are compiled one by one.
 #
 # What may be included is enforced twice. A target shows only its own folder,
 # through a directory of links in the build tree, so that a header outside of
@@ -17,7 +18,7 @@
 set(SYRTOS_FOLDERS "" CACHE INTERNAL "Folders with files")
 
 function(syrtos_folder name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SELDOM" "PATH;MAIN" "WITHOUT;USES;EXTERNAL;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SELDOM;ALONE" "PATH;MAIN" "WITHOUT;USES;EXTERNAL;PRIVATE")
   if(NOT arg_PATH)
     set(arg_PATH ${name})
   endif()
@@ -62,8 +63,7 @@ function(syrtos_folder name)
     endif()
     if(sources)
       syrtos_precompiled(${target})
-      # Beside kernels each file has tables and plans of its own, and each command its options.
-      if(NOT isa_sources AND NOT arg_MAIN)
+      if(NOT arg_ALONE)
         syrtos_together(${target})
       endif()
     endif()

@@ -19,13 +19,13 @@ namespace {
 
 using nlohmann::json;
 
-struct Options {
+struct CompareOptions {
   compare::ComparisonRequest request;
   std::string html;
   bool json = false;
 };
 
-int run_compare(Options options, const Context& context) {
+int run_compare(CompareOptions options, const Context& context) {
   options.request.home = compare::compare_home(context.environment.cache_home);
   options.request.should_stop = context.interrupted;
   options.request.say = [](const std::string& text) { fmt::print(stderr, "{}\n", text); };
@@ -142,7 +142,7 @@ void add_adapter(Command compare, Run& run) {
 }  // namespace
 
 void add_compare(Command app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompareOptions>();
   compare::ComparisonRequest& request = options->request;
   Command command = app.add_subcommand(
       "compare", "Prove that networks are the same in other frameworks, and say why one is faster");

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kLabelColumn = "of a CSV file: first, last, a number from 1 or a name";
 
-struct Options {
+struct DataOptions {
   std::vector<std::string> names;
   std::string path;
   std::string to;
@@ -32,7 +32,7 @@ struct Options {
   InfoOptions info;
 };
 
-fs::path directory(const Options& options, const Context& context) {
+fs::path directory(const DataOptions& options, const Context& context) {
   if (!options.to.empty()) return options.to;
   if (context.environment.cache_home.empty()) {
     fail_request(
@@ -42,7 +42,7 @@ fs::path directory(const Options& options, const Context& context) {
   return data::data_directory(context.environment.cache_home);
 }
 
-int get_sets(const Options& options, const Context& context) {
+int get_sets(const DataOptions& options, const Context& context) {
   if (!options.from.empty() && options.names.size() > 1) {
     fail_request("--from brings one data set: expected one name, found {}", options.names.size());
   }
@@ -59,7 +59,7 @@ int get_sets(const Options& options, const Context& context) {
   return kExitDone;
 }
 
-int list_sets(const Options& options, const Context& context) {
+int list_sets(const DataOptions& options, const Context& context) {
   json list = json::array();
   if (!options.json) {
     fmt::print("{:<14} {:>8} {:>7}  {:<8} {:>7}  {}\n", "name", "training", "test", "size",
@@ -105,7 +105,7 @@ std::pair<int64_t, int64_t> parse_size(const std::string& text) {
   return {height, width};
 }
 
-int pack_set(const Options& options, const Context& context) {
+int pack_set(const DataOptions& options, const Context& context) {
   std::error_code ignored;
   if (!fs::exists(options.path, ignored)) {
     fail_request("PATH: expected a file or directory, found no '{}'", options.path);
@@ -136,15 +136,15 @@ int pack_set(const Options& options, const Context& context) {
   return kExitDone;
 }
 
-using Action = int (*)(const Options&, const Context&);
+using Action = int (*)(const DataOptions&, const Context&);
 
-void choose(Command command, Run& run, const std::shared_ptr<Options>& options, Action action) {
+void choose(Command command, Run& run, const std::shared_ptr<DataOptions>& options, Action action) {
   command.callback([options, action, &run] {
     run = [options, action](const Context& context) { return action(*options, context); };
   });
 }
 
-void add_get(Command data, Run& run, const std::shared_ptr<Options>& options) {
+void add_get(Command data, Run& run, const std::shared_ptr<DataOptions>& options) {
   Command get = data.add_subcommand("get", "Fetch data sets by name");
   get.add_option("NAME", options->names, "mnist, fashion-mnist, cifar10, cifar100")
       .required()
@@ -161,7 +161,7 @@ void add_get(Command data, Run& run, const std::shared_ptr<Options>& options) {
   choose(get, run, options, get_sets);
 }
 
-void add_list(Command data, Run& run, const std::shared_ptr<Options>& options) {
+void add_list(Command data, Run& run, const std::shared_ptr<DataOptions>& options) {
   Command list = data.add_subcommand("list", "List the data sets that can be fetched");
   list.add_option("--in", options->to, "where to look; otherwise the cache directory")
       .type_name("DIR");
@@ -170,7 +170,7 @@ void add_list(Command data, Run& run, const std::shared_ptr<Options>& options) {
   choose(list, run, options, list_sets);
 }
 
-void add_info(Command data, Run& run, const std::shared_ptr<Options>& options) {
+void add_info(Command data, Run& run, const std::shared_ptr<DataOptions>& options) {
   Command info = data.add_subcommand("info", "Say what a data set has in it");
   info.add_option("NAME|PATH", options->info.data, "data set").required().type_name("");
   info.add_option("--preview", options->info.preview, "draw samples of each class")
@@ -187,7 +187,7 @@ void add_info(Command data, Run& run, const std::shared_ptr<Options>& options) {
   });
 }
 
-void add_pack(Command data, Run& run, const std::shared_ptr<Options>& options) {
+void add_pack(Command data, Run& run, const std::shared_ptr<DataOptions>& options) {
   Command pack = data.add_subcommand("pack", "Turn files of any format into packs");
   pack.add_option("PATH", options->path, "file, directory or archive").required().type_name("");
   pack.add_option("--to", options->to,
@@ -207,7 +207,7 @@ void add_pack(Command data, Run& run, const std::shared_ptr<Options>& options) {
 }  // namespace
 
 void add_data(Command app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DataOptions>();
   Command command = app.add_subcommand("data", "Get, look at and pack data sets");
   command.require_subcommand(1, 1);
   command.footer(

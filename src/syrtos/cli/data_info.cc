@@ -23,7 +23,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMostRows = 40;  // classes that are shown as bars
-constexpr int kBarWidth = 32;
+constexpr int kHistogramWidth = 32;
 
 struct Report {
   data::Found found;
@@ -68,7 +68,7 @@ std::string size_text(const data::DatasetInfo& info, const data::Statistics& sta
 }
 
 /// What samples have instead of classes.
-void print_values(const Report& report) {
+void print_statistics(const Report& report) {
   const data::DatasetInfo& info = report.splits.train->info();
   const data::TargetInfo& targets = info.targets;
   fmt::print("  {}     {}\n", targets.binary ? "labels" : "values", targets.values);
@@ -82,7 +82,7 @@ void print_values(const Report& report) {
     const data::ValueStatistics& value = report.values[k];
     const std::string gap(widest - static_cast<size_t>(width_of(name)), ' ');
     if (targets.binary) {
-      fmt::print("    {}{} {} {:>7.2f} %\n", name, gap, bar(value.mean, kBarWidth),
+      fmt::print("    {}{} {} {:>7.2f} %\n", name, gap, bar(value.mean, kHistogramWidth),
                  100 * value.mean);
     } else {
       fmt::print("    {}{}  {:.5g} to {:.5g}, mean {:.5g}, deviation {:.5g}\n", name, gap,
@@ -109,7 +109,7 @@ void print_text(const Report& report) {
                  ? fmt::format("  (of {} training samples)", format_count(statistics.samples))
                  : "");
   if (info.targets.values > 0) {
-    print_values(report);
+    print_statistics(report);
     return;
   }
   fmt::print("  classes    {}\n", info.classes.size());
@@ -124,7 +124,7 @@ void print_text(const Report& report) {
   for (size_t k = 0; k < rows; ++k) {
     fmt::print("    {}{} {} {:>9} {:>8}\n", info.classes[k],
                std::string(widest - static_cast<size_t>(width_of(info.classes[k])), ' '),
-               bar(static_cast<double>(counts[k]) / static_cast<double>(most), kBarWidth),
+               bar(static_cast<double>(counts[k]) / static_cast<double>(most), kHistogramWidth),
                format_count(counts[k]), format_count(report.test_per_class[k]));
   }
   if (rows < info.classes.size()) {
@@ -135,7 +135,7 @@ void print_text(const Report& report) {
   for (const std::string& note : info.notes) fmt::print("  note: {}\n", note);
 }
 
-void print_json(const Report& report, const InfoOptions& options) {
+void print_info_json(const Report& report, const InfoOptions& options) {
   const data::DatasetInfo& info = report.splits.train->info();
   const data::Statistics& statistics = report.statistics;
   json classes = json::array();
@@ -185,7 +185,7 @@ int print_info(const InfoOptions& options, const Context& context) {
   const Report report = look_at(options, context);
   if (!options.preview.empty()) draw(report, options);
   if (options.json) {
-    print_json(report, options);
+    print_info_json(report, options);
   } else {
     print_text(report);
     if (!options.preview.empty()) fmt::print("  drawn in   {}\n", options.preview);

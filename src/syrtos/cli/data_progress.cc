@@ -14,8 +14,8 @@ namespace syrtos::cli {
 
 namespace {
 
-constexpr auto kRedraw = std::chrono::milliseconds(100);
-constexpr int kBarWidth = 24;
+constexpr auto kDataRedraw = std::chrono::milliseconds(100);
+constexpr int kDataBarWidth = 24;
 constexpr int kLongestStage = 48;  // so that there is room for what follows
 
 std::string shown(int64_t amount, data::Observer::Unit unit) {
@@ -59,12 +59,12 @@ void DataProgress::stage(const std::string& what) {
 }
 
 void DataProgress::amount(int64_t done, int64_t of, Unit unit) {
-  if (!terminal_ || Clock::now() - last_drawn_ < kRedraw) return;
+  if (!terminal_ || Clock::now() - last_drawn_ < kDataRedraw) return;
   last_drawn_ = Clock::now();
   std::string text = shown(done, unit);
   if (of > 0) {
     const double part = static_cast<double>(done) / static_cast<double>(of);
-    text = fmt::format("│{}│ {} of {}", bar(part, kBarWidth), text, shown(of, unit));
+    text = fmt::format("│{}│ {} of {}", bar(part, kDataBarWidth), text, shown(of, unit));
   }
   draw(out_, title(), name_, cut(stage_, kLongestStage) + " " + text);
   drawn_ = true;

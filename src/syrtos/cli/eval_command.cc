@@ -18,7 +18,7 @@ namespace syrtos::cli {
 
 namespace {
 
-struct Options {
+struct EvalOptions {
   api::LoadRequest load;
   bool report = false;
   std::filesystem::path picture = {};  ///< SVG file to draw the matrix into
@@ -42,7 +42,7 @@ std::string scores_text(const train::Evaluation& result, int64_t outputs) {
   return text;
 }
 
-int run_eval(const Options& options, const Context& context) {
+int run_eval(const EvalOptions& options, const Context& context) {
   if (!options.picture.empty() && options.picture.extension() != ".svg") {
     fail_request("--picture: expected a file that ends with .svg, found {}",
                  options.picture.string());
@@ -91,7 +91,7 @@ int run_eval(const Options& options, const Context& context) {
 }  // namespace
 
 void add_eval(Command app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EvalOptions>();
   Command command = app.add_subcommand("eval", "Measure a trained network on test data");
   command.add_option("RUN", options->load.checkpoint, "run directory, checkpoint or ensemble")
       .required()

@@ -18,7 +18,7 @@ namespace syrtos::cli {
 
 namespace {
 
-struct Options {
+struct ExplainOptions {
   std::vector<std::string> runs;
   std::string by = "layer";
   size_t top = 6;
@@ -26,7 +26,7 @@ struct Options {
   bool json = false;
 };
 
-report::ExplainTextOptions text_options(const Options& options, const Context& context) {
+report::ExplainTextOptions text_options(const ExplainOptions& options, const Context& context) {
   const bool terminal = isatty(STDOUT_FILENO) != 0;
   winsize size{};
   const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
@@ -47,7 +47,7 @@ void write_page(const std::string& file, const nlohmann::json& data) {
   page.commit();
 }
 
-int run_compare(const Options& options, const Context& context) {
+int explain_several(const ExplainOptions& options, const Context& context) {
   const report::ExplainTextOptions text = text_options(options, context);
   const auto [runs, comparison] = api::compare({options.runs.begin(), options.runs.end()});
   if (!options.html.empty()) {
@@ -62,8 +62,8 @@ int run_compare(const Options& options, const Context& context) {
   return kExitDone;
 }
 
-int run_explain(const Options& options, const Context& context) {
-  if (options.runs.size() > 1) return run_compare(options, context);
+int run_explain(const ExplainOptions& options, const Context& context) {
+  if (options.runs.size() > 1) return explain_several(options, context);
   const report::ExplainTextOptions text = text_options(options, context);
   const auto [run, explanation] = api::explain(options.runs.at(0));
   if (!options.html.empty()) write_page(options.html, report::page_json(run, explanation));
@@ -79,7 +79,7 @@ int run_explain(const Options& options, const Context& context) {
 }  // namespace
 
 void add_explain(Command app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExplainOptions>();
   Command command =
       app.add_subcommand("explain", "Say where a run's time went, why, and what to do about it");
   command

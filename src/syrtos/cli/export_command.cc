@@ -11,12 +11,12 @@ namespace syrtos::cli {
 
 namespace {
 
-struct Options {
+struct ExportOptions {
   api::ExportRequest request;
   bool json = false;
 };
 
-int run_export(const Options& options) {
+int run_export(const ExportOptions& options) {
   const api::ExportedFile done = api::export_network(options.request);
   if (options.json) {
     fmt::print("{}\n", nlohmann::json{{"checkpoint", done.checkpoint.string()},
@@ -37,7 +37,7 @@ int run_export(const Options& options) {
 }  // namespace
 
 void add_export(Command app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExportOptions>();
   Command command = app.add_subcommand("export", "Write a trained network for other programs");
   command.add_option("RUN", options->request.checkpoint, "run directory or checkpoint")
       .required()

@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Options {
+struct ModelsOptions {
   std::string name;
   std::string input = "auto";
   std::string precision = "f32";
@@ -32,7 +32,7 @@ struct Options {
   bool compiled = false;
 };
 
-nn::ModelOptions model_options(const nn::Network& network, const Options& options,
+nn::ModelOptions model_options(const nn::Network& network, const ModelsOptions& options,
                                const Context& context) {
   nn::ModelOptions result = network.default_options();
   const Shape image = job::parse_image_size(options.input).shape_for(network.info());
@@ -45,17 +45,17 @@ nn::ModelOptions model_options(const nn::Network& network, const Options& option
   return result;
 }
 
-json to_json(const Shape& shape) { return std::vector<int64_t>(shape.begin(), shape.end()); }
+json shape_json(const Shape& shape) { return std::vector<int64_t>(shape.begin(), shape.end()); }
 
 json to_json(const nn::ModelSummary& summary) {
   return {{"name", summary.name},
-          {"input", to_json(summary.input)},
+          {"input", shape_json(summary.input)},
           {"classes", summary.classes},
           {"parameters", summary.parameters},
           {"multiply_adds", summary.multiply_adds}};
 }
 
-int list_models(const Options& options) {
+int list_models(const ModelsOptions& options) {
   if (!options.json) {
     fmt::print("{}", nn::models_table(nn::zoo::networks()));
     return kExitDone;
@@ -71,7 +71,7 @@ int list_models(const Options& options) {
   return kExitDone;
 }
 
-int show_model(const Options& options, const Context& context) {
+int show_model(const ModelsOptions& options, const Context& context) {
   const nn::Network network = job::find_network(options.name);
   const nn::ModelOptions model = model_options(network, options, context);
   if (!options.json) {
@@ -84,7 +84,7 @@ int show_model(const Options& options, const Context& context) {
   for (const nn::LayerSummary& layer : summary.layers) {
     result["layers"].push_back({{"name", layer.name},
                                 {"operation", layer.operation},
-                                {"output", to_json(layer.output)},
+                                {"output", shape_json(layer.output)},
                                 {"parameters", layer.parameters},
                                 {"multiply_adds", layer.multiply_adds}});
   }
@@ -92,7 +92,7 @@ int show_model(const Options& options, const Context& context) {
   return kExitDone;
 }
 
-int print_graph(const Options& options, const Context& context) {
+int print_graph(const ModelsOptions& options, const Context& context) {
   const nn::Network network = job::find_network(options.name);
   const nn::ModelOptions model_with = model_options(network, options, context);
   if (options.compiled) {
@@ -108,7 +108,7 @@ int print_graph(const Options& options, const Context& context) {
   return kExitDone;
 }
 
-void add_model_options(Command command, Options& options) {
+void add_model_options(Command command, ModelsOptions& options) {
   command
       .add_option("NAME", options.name,
                   "network, such as resnet34 or resnet34:shortcut=padded, or an ONNX file")
@@ -121,7 +121,7 @@ void add_model_options(Command command, Options& options) {
 }  // namespace
 
 void add_models(Command app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ModelsOptions>();
   Command command = app.add_subcommand("models", "List the networks, or show one");
   command.require_subcommand(0, 1);
   command.add_flag("--json", options->json, "print as JSON");

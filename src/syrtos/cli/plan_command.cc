@@ -18,7 +18,7 @@ namespace syrtos::cli {
 
 namespace {
 
-struct Options {
+struct PlanCommandOptions {
   TrainOptions job;
   PlanOptions plan;
   size_t top = 0;
@@ -53,7 +53,7 @@ void draw_graph(const api::Planned& planned, const std::string& file, bool talks
   if (talks) fmt::print("written: {}\n", file);
 }
 
-int run_plan(const Options& options, const Context& context) {
+int run_plan(const PlanCommandOptions& options, const Context& context) {
   if (!options.to.empty() && !report::can_write_chart(options.to)) {
     fail_request("--to: expected a file that ends in .svg or .png, found '{}'", options.to);
   }
@@ -96,7 +96,7 @@ int run_plan(const Options& options, const Context& context) {
 }  // namespace
 
 void add_plan(Command app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PlanCommandOptions>();
   Command command =
       app.add_subcommand("plan", "Say how to distribute a training, before it starts");
   command.add_option("JOB", options->job.job_file, "job file (TOML); options override it")

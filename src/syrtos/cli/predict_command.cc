@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kShown = 3;  // of the classes
 
-struct Options {
+struct PredictOptions {
   api::LoadRequest load;
   std::vector<std::string> inputs;
   std::filesystem::path to = {};
@@ -66,7 +66,7 @@ void check_ending(const std::filesystem::path& file) {
   fail_request("--to: expected a file that ends in .csv, .npz or .json, found '{}'", file.string());
 }
 
-int run_predict(const Options& options, const Context& context) {
+int run_predict(const PredictOptions& options, const Context& context) {
   check_ending(options.to);
   const api::Predictions predictions =
       api::predict(options.load, options.inputs, surroundings(context));
@@ -94,7 +94,7 @@ int run_predict(const Options& options, const Context& context) {
 }  // namespace
 
 void add_predict(Command app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PredictOptions>();
   Command command = app.add_subcommand(
       "predict", "What a trained network says of pictures, arrays or rows of numbers");
   command.add_option("RUN", options->load.checkpoint, "run directory, checkpoint or ensemble")

@@ -19,7 +19,7 @@ using train::ProbeResult;
 
 constexpr size_t kShownKernels = 40;
 
-struct Options {
+struct ProbeOptions {
   api::ProbeRequest probe;
   api::TimesFile times;
   bool compare = false;
@@ -54,7 +54,7 @@ void print(const ProbeResult& r) {
 }
 
 /// Every precision and number of threads, side by side; the fastest is what auto takes.
-int compare(const Options& options, const Context& context) {
+int compare(const ProbeOptions& options, const Context& context) {
   if (!options.times.file.empty() || options.probe.profile) {
     fail_request("--compare measures whole steps alone: leave {} out",
                  options.times.file.empty() ? "--profile" : "--times");
@@ -80,7 +80,7 @@ int compare(const Options& options, const Context& context) {
   return kExitDone;
 }
 
-int run_probe(const Options& options, const Context& context) {
+int run_probe(const ProbeOptions& options, const Context& context) {
   if (options.compare) return compare(options, context);
   const auto [result, doubt] = api::probe(options.probe, options.times, surroundings(context));
   if (context.interrupted()) {
@@ -146,7 +146,7 @@ void add_probe_data(Command command, Run& run) {
 }  // namespace
 
 void add_probe(Command app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProbeOptions>();
   Command command = app.add_subcommand("probe", "Measure this machine or a cluster");
   command.require_subcommand(1, 1);
   command.footer(

@@ -18,10 +18,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kBarWidth = 24;
+constexpr int kProbeBarWidth = 24;
 constexpr int kLineNeeds = 80;  // columns
 
-struct Options {
+struct ProbeNetworkOptions {
   api::NetworkProbeRequest request;
   std::string remote_shell = "ssh";
   bool installed = false;  ///< bring no package along
@@ -41,7 +41,7 @@ class ProbeLine {
   void show(const std::string& doing, double part) const {
     if (columns_ == 0) return;
     fmt::print(stderr, "\r\x1b[K{}{}",
-               columns_ >= kLineNeeds ? "│" + bar(part, kBarWidth) + "│ " : "", doing);
+               columns_ >= kLineNeeds ? "│" + bar(part, kProbeBarWidth) + "│ " : "", doing);
     std::fflush(stderr);
   }
 
@@ -49,7 +49,7 @@ class ProbeLine {
   int columns_;
 };
 
-int probe_as_rank(const Options& options, const Context& context) {
+int probe_as_rank(const ProbeNetworkOptions& options, const Context& context) {
   const auto show = [](int columns) {
     auto line = std::make_shared<const ProbeLine>(columns);
     return [line](const std::string& doing, double part) { line->show(doing, part); };
@@ -72,7 +72,7 @@ void check_file(const std::string& to) {
   }
 }
 
-int run_probe_network(const Options& options, const Context& context) {
+int run_probe_network(const ProbeNetworkOptions& options, const Context& context) {
   if (!options.join.empty()) return probe_as_rank(options, context);
   check_file(options.to);
   const auto [probe, end] = api::probe_network(
@@ -104,7 +104,7 @@ int run_probe_network(const Options& options, const Context& context) {
 }  // namespace
 
 void add_probe_network(Command probe, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProbeNetworkOptions>();
   Command command =
       probe.add_subcommand("network", "Measure the hosts of a cluster and what is between them");
   command

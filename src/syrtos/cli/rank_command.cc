@@ -15,14 +15,14 @@ namespace syrtos::cli {
 
 namespace {
 
-struct Options {
+struct RankOptions {
   std::string join;
   std::string run;      ///< only for process lists
   std::string placing;  ///< as placing_options() says it
   bool json = false;
 };
 
-int run_rank(const Options& options, const Context& context) {
+int run_rank(const RankOptions& options, const Context& context) {
   outlive_readers();
   api::JoinedRank self(options.join, [] { _exit(launch::kCutOff); });
   const launch::Invitation& invitation = self.invitation();
@@ -52,7 +52,7 @@ int run_rank(const Options& options, const Context& context) {
 void end_process() { _exit(kExitFailed); }
 
 void add_rank(Command app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RankOptions>();
   Command command = app.add_subcommand("rank", "");
   command.hidden();
   command.add_option(launch::kJoinOption, options->join).required();

@@ -22,7 +22,7 @@ namespace {
 
 using Setting = std::pair<search::SettingField, std::string>;
 
-struct Options {
+struct SearchOptions {
   std::string space;
   std::string resume;
   std::string show;
@@ -44,7 +44,7 @@ void change(search::Settings& settings, const std::vector<Setting>& changes) {
   for (const auto& [field, text] : changes) search::set(settings, field, text);
 }
 
-api::SearchRequest request_of(const Options& options) {
+api::SearchRequest request_of(const SearchOptions& options) {
   api::SearchRequest request;
   request.run = options.run;
   request.slots = options.slots;
@@ -83,12 +83,12 @@ api::SearchRequest request_of(const Options& options) {
   return request;
 }
 
-std::string go_on_text(const std::filesystem::path& directory, const Options& options) {
+std::string go_on_text(const std::filesystem::path& directory, const SearchOptions& options) {
   return fmt::format("syrtos search --resume {}{}", directory.string(),
                      options.hosts.empty() ? "" : fmt::format(" --hosts {}", options.hosts));
 }
 
-void print_result(const std::filesystem::path& path, const Options& options) {
+void print_result(const std::filesystem::path& path, const SearchOptions& options) {
   const search::Directory directory = search::Directory::open(path);
   const nlohmann::json data = report::search_json(directory);
   if (!options.html.empty()) {
@@ -107,7 +107,7 @@ void print_result(const std::filesystem::path& path, const Options& options) {
   if (!options.html.empty()) fmt::print("written: {}\n", options.html);
 }
 
-int run_search(const Options& options, const Context& context) {
+int run_search(const SearchOptions& options, const Context& context) {
   if (!options.show.empty()) {
     print_result(options.show, options);
     return kExitDone;
@@ -163,7 +163,7 @@ int run_search(const Options& options, const Context& context) {
 }  // namespace
 
 void add_search(Command app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SearchOptions>();
   Command command = app.add_subcommand("search", "Train many variants and find the best");
   command
       .add_option("SPACE", options->space,

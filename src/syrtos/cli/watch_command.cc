@@ -13,12 +13,12 @@ namespace syrtos::cli {
 
 namespace {
 
-struct Options {
+struct WatchOptions {
   report::LiveOptions page;
   std::string run;
 };
 
-int run_watch(Options options, const Context& context) {
+int run_watch(WatchOptions options, const Context& context) {
   options.page.run = options.run;
   if (options.page.address != report::LiveOptions().address && options.page.token.empty()) {
     options.page.token = random_token();
@@ -34,7 +34,7 @@ int run_watch(Options options, const Context& context) {
 }  // namespace
 
 void add_watch(Command app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WatchOptions>();
   Command command =
       app.add_subcommand("watch", "Show how a run goes on a page, while it trains and after");
   command.add_option("RUN", options->run, "run directory, or one with runs in it")

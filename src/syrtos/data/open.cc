@@ -110,7 +110,7 @@ bool is_plain_name(const fs::path& path) {
   return !path.empty() && path == path.filename() && path != "." && path != "..";
 }
 
-std::vector<std::string> known_names() {
+std::vector<std::string> known_sets() {
   std::vector<std::string> names;
   for (const KnownSet& known : catalogue()) names.push_back(known.name);
   names.emplace_back("random");
@@ -120,7 +120,7 @@ std::vector<std::string> known_names() {
 /// What somebody who wrote `path` may have meant: known sets, those that were packed, and what lies
 /// where it should be.
 std::vector<std::string> names_near(const std::string& path, const fs::path& cache_home) {
-  std::vector<std::string> names = known_names();
+  std::vector<std::string> names = known_sets();
   const auto add = [&](const fs::path& directory, const fs::path& prefix) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(directory, ignored)) {
@@ -159,7 +159,7 @@ fs::path path_of(const std::string& name_or_path, const fs::path& cache_home) {
   }
   fail_request("--data: expected a data set or a path, found '{}', which is neither; {}known: {}",
                name_or_path, did_you_mean(name_or_path, names_near(name_or_path, cache_home)),
-               fmt::join(known_names(), ", "));
+               fmt::join(known_sets(), ", "));
 }
 
 }  // namespace

@@ -10,21 +10,21 @@
 namespace syrtos::optim {
 
 namespace {
-constexpr int64_t kBlock = 65536;
+constexpr int64_t kNormBlock = 65536;
 }
 
 GlobalNorm::GlobalNorm(size_t elements)
-    : blocks_((elements + static_cast<size_t>(kBlock) - 1) / static_cast<size_t>(kBlock)) {}
+    : blocks_((elements + static_cast<size_t>(kNormBlock) - 1) / static_cast<size_t>(kNormBlock)) {}
 
 double GlobalNorm::operator()(std::span<const float> values) {
   const auto n = static_cast<int64_t>(values.size());
-  const auto blocks = (n + kBlock - 1) / kBlock;
+  const auto blocks = (n + kNormBlock - 1) / kNormBlock;
   SYRTOS_CHECK(blocks <= static_cast<int64_t>(blocks_.size()), "{} {}", blocks, blocks_.size());
   const auto sum_of_squares = sweep_kernels().sum_of_squares;
   parallel_for(blocks, 1, 2, [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
       blocks_[static_cast<size_t>(b)] =
-          sum_of_squares(values.data() + b * kBlock, std::min(kBlock, n - b * kBlock));
+          sum_of_squares(values.data() + b * kNormBlock, std::min(kNormBlock, n - b * kNormBlock));
     }
   });
   double sum = 0;

@@ -33,7 +33,7 @@ void begin_curl() {
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
 }
 
-std::string lower(std::string text) {
+std::string lower_case(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return std::tolower(c); });
   return text;
@@ -147,7 +147,7 @@ size_t Transfer::on_header(char* data, size_t size, size_t count, void* self) {
     transfer.range_begin_ = transfer.range_of_ = transfer.content_length_ = -1;
   }
   if (colon == std::string::npos) return size * count;
-  const std::string name = lower(line.substr(0, colon));
+  const std::string name = lower_case(line.substr(0, colon));
   std::string value = line.substr(colon + 1);
   value.erase(0, value.find_first_not_of(" \t"));
   value.erase(value.find_last_not_of(" \t\r\n") + 1);

@@ -18,13 +18,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t kChunk = size_t{1} << 18;
+constexpr size_t kArchiveChunk = size_t{1} << 18;
 
 /// Feeds libarchive from zlib, which passes plain files on unchanged and, unlike libarchive, checks
 /// gzip's checksum.
 class Stream {
  public:
-  explicit Stream(const fs::path& file) : handle_(gzopen(file.c_str(), "rb")), buffer_(kChunk) {
+  explicit Stream(const fs::path& file) : handle_(gzopen(file.c_str(), "rb")), buffer_(kArchiveChunk) {
     if (handle_ == nullptr) fail_request("cannot read {}: {}", file.string(), std::strerror(errno));
     gzbuffer(handle_.get(), 1U << 18);
   }
@@ -54,16 +54,16 @@ class Stream {
   std::string error_;
 };
 
-class Reader {
+class ArchiveReader {
  public:
-  explicit Reader(const fs::path& file) : file_(file.string()), archive_(archive_read_new()) {
+  explicit ArchiveReader(const fs::path& file) : file_(file.string()), archive_(archive_read_new()) {
     SYRTOS_CHECK(archive_ != nullptr);
     std::array<char, 2> magic = {};
     std::ifstream(file, std::ios::binary).read(magic.data(), magic.size());
     int code = ARCHIVE_OK;
     if (magic[0] == 'P' && magic[1] == 'K') {
       archive_read_support_format_zip(archive_.get());
-      code = archive_read_open_filename(archive_.get(), file.c_str(), kChunk);
+      code = archive_read_open_filename(archive_.get(), file.c_str(), kArchiveChunk);
     } else {
       stream_ = std::make_unique<Stream>(file);
       archive_read_support_format_tar(archive_.get());
@@ -101,8 +101,8 @@ class Reader {
     std::vector<uint8_t> bytes;
     while (true) {
       const size_t before = bytes.size();
-      bytes.resize(before + kChunk);
-      const la_ssize_t got = archive_read_data(archive_.get(), bytes.data() + before, kChunk);
+      bytes.resize(before + kArchiveChunk);
+      const la_ssize_t got = archive_read_data(archive_.get(), bytes.data() + before, kArchiveChunk);
       if (got < 0) fail();
       bytes.resize(before + static_cast<size_t>(got));
       if (bytes.size() > most_bytes) {
@@ -155,7 +155,7 @@ bool has_archive_name(const fs::path& file) {
 }
 
 bool has_member(const fs::path& archive, const Wanted& wanted) {
-  Reader reader(archive);
+  ArchiveReader reader(archive);
   for (std::string name = reader.next(); !name.empty(); name = reader.next()) {
     if (wanted(name)) return true;
   }
@@ -163,7 +163,7 @@ bool has_member(const fs::path& archive, const Wanted& wanted) {
 }
 
 Members read_members(const fs::path& archive, const Wanted& wanted, size_t most_bytes) {
-  Reader reader(archive);
+  ArchiveReader reader(archive);
   Members members;
   for (std::string name = reader.next(); !name.empty(); name = reader.next()) {
     if (!wanted(name)) continue;

@@ -19,10 +19,10 @@ namespace {
 
 constexpr size_t kMostBytes = size_t{1} << 28;  // CIFAR-100's train.bin has 154 MB
 
-using Names = std::vector<std::string>;
+using FileNames = std::vector<std::string>;
 
-Names lines(const CifarFile& file) {
-  Names names;
+FileNames lines(const CifarFile& file) {
+  FileNames names;
   std::string name;
   for (const uint8_t c : file.bytes) {
     if (c != '\n' && c != '\r') {
@@ -36,7 +36,7 @@ Names lines(const CifarFile& file) {
   return names;
 }
 
-Names pickled_names(const CifarFile& file) {
+FileNames pickled_names(const CifarFile& file) {
   const Pickle pickle(file.bytes, file.name);
   return pickle.texts(pickle.has("fine_label_names") ? "fine_label_names" : "label_names");
 }
@@ -45,17 +45,17 @@ Names pickled_names(const CifarFile& file) {
 struct Form {
   const char* name;
   int64_t classes;
-  Names train;  ///< files in order
-  Names test;
+  FileNames train;  ///< files in order
+  FileNames test;
   void (*append)(const CifarFile&, int64_t, CifarImages&);
   const char* class_names = "";  ///< a file that may be there
-  Names (*read_names)(const CifarFile&) = nullptr;
+  FileNames (*read_names)(const CifarFile&) = nullptr;
   const char* train_labels = "";  ///< files of their own
   const char* test_labels = "";
 };
 
-Names batches(const char* suffix) {
-  Names names;
+FileNames batches(const char* suffix) {
+  FileNames names;
   for (int i = 1; i <= 5; ++i) names.push_back(fmt::format("data_batch_{}{}", i, suffix));
   return names;
 }
@@ -98,8 +98,8 @@ const std::vector<Form>& forms() {
 }
 
 // All files that a form may have.
-Names parts(const Form& form) {
-  Names names = form.train;
+FileNames parts(const Form& form) {
+  FileNames names = form.train;
   names.insert(names.end(), form.test.begin(), form.test.end());
   for (const char* name : {form.class_names, form.train_labels, form.test_labels}) {
     if (*name != '\0') names.emplace_back(name);
@@ -108,27 +108,27 @@ Names parts(const Form& form) {
 }
 
 // The directory or archive that has the files: the path itself or what the originals unpack to.
-struct Place {
+struct CifarPlace {
   fs::path path;
   const Form* form = nullptr;  ///< nothing: an archive that was not looked into
 };
 
-std::optional<Place> find_place(const fs::path& path) {
+std::optional<CifarPlace> find_place(const fs::path& path) {
   if (is_file(path)) {
-    if (has_archive_name(path)) return Place{path};
+    if (has_archive_name(path)) return CifarPlace{path};
     return std::nullopt;
   }
   for (const char* folder : {"", "cifar-10-batches-bin", "cifar-10-batches-py", "cifar-100-binary",
                              "cifar-100-python", "package"}) {
     for (const Form& form : forms()) {
       if (is_file(path / folder / form.train[0]) && is_file(path / folder / form.test[0])) {
-        return Place{path / folder, &form};
+        return CifarPlace{path / folder, &form};
       }
     }
   }
   for (const char* archive : {"cifar-10-binary.tar.gz", "cifar-10-python.tar.gz",
                               "cifar-100-binary.tar.gz", "cifar-100-python.tar.gz"}) {
-    if (is_file(path / archive)) return Place{path / archive};
+    if (is_file(path / archive)) return CifarPlace{path / archive};
   }
   return std::nullopt;
 }
@@ -136,7 +136,7 @@ std::optional<Place> find_place(const fs::path& path) {
 /// The files of a form, read.
 class Files {
  public:
-  explicit Files(const Place& place) : path_(place.path), form_(place.form) {
+  explicit Files(const CifarPlace& place) : path_(place.path), form_(place.form) {
     if (form_ == nullptr) {
       members_ = read_members(path_, is_part_of_any, kMostBytes);
       for (const Form& form : forms()) {
@@ -155,7 +155,7 @@ class Files {
 
   static bool is_part_of_any(std::string_view name) {
     return std::any_of(forms().begin(), forms().end(), [&](const Form& form) {
-      const Names names = parts(form);
+      const FileNames names = parts(form);
       return std::find(names.begin(), names.end(), name) != names.end();
     });
   }
@@ -177,7 +177,7 @@ class Files {
   Members members_;
 };
 
-CifarImages read_half(const Files& files, const Names& names, const std::string& labels) {
+CifarImages read_half(const Files& files, const FileNames& names, const std::string& labels) {
   const Form& form = files.form();
   CifarImages images;
   for (const std::string& name : names) form.append(files.get(name), form.classes, images);
@@ -190,11 +190,11 @@ CifarImages read_half(const Files& files, const Names& names, const std::string&
   return images;
 }
 
-Names class_names(const Files& files) {
+FileNames class_names(const Files& files) {
   const Form& form = files.form();
   if (form.read_names != nullptr && files.has(form.class_names)) {
     const CifarFile file = files.get(form.class_names);
-    Names names = form.read_names(file);
+    FileNames names = form.read_names(file);
     if (static_cast<int64_t>(names.size()) != form.classes) {
       fail_request("{}: expected {} names, found {}", file.name, form.classes, names.size());
     }
@@ -216,13 +216,13 @@ std::unique_ptr<Dataset> make_table(CifarImages images, const Files& files) {
 }  // namespace
 
 bool has_cifar(const fs::path& path) {
-  const std::optional<Place> place = find_place(path);
+  const std::optional<CifarPlace> place = find_place(path);
   if (!place) return false;
   return place->form != nullptr || has_member(place->path, Files::is_part_of_any);
 }
 
 Splits open_cifar(const fs::path& path) {
-  const std::optional<Place> place = find_place(path);
+  const std::optional<CifarPlace> place = find_place(path);
   if (!place) {
     fail_request(
         "no CIFAR in {}: expected its files (data_batch_1.bin, data_batch_1, ...) or an "

@@ -43,12 +43,12 @@ struct Column {
   bool is_names() const { return has_texts && !has_numbers; }
 };
 
-struct Table {
+struct CsvTable {
   std::vector<Column> columns;
   bool has_names = false;
 };
 
-void look_at(const std::vector<CsvField>& fields, Table& table) {
+void look_at(const std::vector<CsvField>& fields, CsvTable& table) {
   for (size_t i = 0; i < std::min(fields.size(), table.columns.size()); ++i) {
     Column& column = table.columns[i];
     float value = 0;
@@ -66,8 +66,8 @@ void look_at(const std::vector<CsvField>& fields, Table& table) {
   }
 }
 
-Table look_at(std::string_view text, const std::string& name) {
-  Table table;
+CsvTable look_at(std::string_view text, const std::string& name) {
+  CsvTable table;
   CsvLines lines(text);
   std::string_view line;
   std::vector<CsvField> fields;
@@ -101,7 +101,7 @@ Table look_at(std::string_view text, const std::string& name) {
 }
 
 /// The column that may hold labels, and `note` where that is not plain.
-size_t find_label(const Table& table, const std::string& name, std::string& note) {
+size_t find_label(const CsvTable& table, const std::string& name, std::string& note) {
   const std::vector<Column>& columns = table.columns;
   const size_t last = columns.size() - 1;
   const auto taken = [&](size_t column) {
@@ -149,7 +149,7 @@ size_t asked_column(const CsvColumns& columns, const std::string& name, const st
                columns.has_names ? did_you_mean(asked, columns.names) : "", name);
 }
 
-CsvColumns columns_of(const Table& table) {
+CsvColumns columns_of(const CsvTable& table) {
   CsvColumns columns{.names = {}, .labels = {}, .has_names = table.has_names, .certain = true};
   for (size_t i = 0; i < table.columns.size(); ++i) {
     columns.names.push_back(table.has_names ? table.columns[i].name : std::to_string(i + 1));
@@ -199,7 +199,7 @@ CsvColumns csv_columns(std::string_view text, const std::string& name) {
 
 CsvColumns find_csv_columns(std::string_view text, const std::string& name,
                             const std::string& asked) {
-  const Table table = look_at(text, name);
+  const CsvTable table = look_at(text, name);
   CsvColumns result = columns_of(table);
   if (!asked.empty()) {
     result.labels = asked_columns(result, name, asked);

@@ -13,14 +13,14 @@ namespace syrtos::data {
 
 namespace {
 
-constexpr size_t kChunk = size_t{1} << 20;
-constexpr int64_t kMostValues = int64_t{1} << 40;
+constexpr size_t kIdxChunk = size_t{1} << 20;
+constexpr int64_t kMostIdxValues = int64_t{1} << 40;
 
 /// Reads a file through zlib, which passes plain files on unchanged. Offsets are in the data after
 /// decompression.
-class Reader {
+class IdxReader {
  public:
-  explicit Reader(const std::filesystem::path& file)
+  explicit IdxReader(const std::filesystem::path& file)
       : file_(file), handle_(gzopen(file.c_str(), "rb")) {
     if (handle_ == nullptr) {
       fail_request("cannot read {}: {}", file.string(), std::strerror(errno));
@@ -67,7 +67,7 @@ class Reader {
 }  // namespace
 
 IdxBytes read_idx(const std::filesystem::path& file, int rank) {
-  Reader reader(file);
+  IdxReader reader(file);
   const uint32_t expected_magic = 0x0800U | static_cast<uint32_t>(rank);
   const uint32_t magic = reader.read_word("magic number");
   if (magic != expected_magic) {
@@ -80,15 +80,15 @@ IdxBytes read_idx(const std::filesystem::path& file, int rank) {
   for (int axis = 0; axis < rank; ++axis) {
     const int64_t at = reader.offset();
     result.extents.push_back(reader.read_word("extent of an axis"));
-    if (result.extents.back() < 1 || result.extents.back() > kMostValues / count) {
+    if (result.extents.back() < 1 || result.extents.back() > kMostIdxValues / count) {
       fail_request("{}: at offset {} expected an extent that makes 1 to {} values, found {}",
-                   reader.name(), at, kMostValues, result.extents.back());
+                   reader.name(), at, kMostIdxValues, result.extents.back());
     }
     count *= result.extents.back();
   }
   while (static_cast<int64_t>(result.values.size()) < count) {
     const size_t before = result.values.size();
-    result.values.resize(before + std::min(kChunk, static_cast<size_t>(count) - before));
+    result.values.resize(before + std::min(kIdxChunk, static_cast<size_t>(count) - before));
     const size_t got = reader.read(result.values.data() + before, result.values.size() - before);
     if (before + got < result.values.size()) {
       fail_request("{}: truncated at offset {}: expected {} values after the header, found {}",

@@ -33,9 +33,9 @@ void check_memory(const std::string& name, uint64_t bytes) {
 }
 
 /// Names that belong together: training samples and labels, and test samples and labels if any.
-using Names = std::vector<std::string>;
-const std::vector<Names>& known_names() {
-  static const std::vector<Names> table = {
+using ArrayNames = std::vector<std::string>;
+const std::vector<ArrayNames>& known_names() {
+  static const std::vector<ArrayNames> table = {
       {"x_train", "y_train", "x_test", "y_test"},
       {"X_train", "y_train", "X_test", "y_test"},
       {"train_x", "train_y", "test_x", "test_y"},
@@ -45,8 +45,8 @@ const std::vector<Names>& known_names() {
   return table;
 }
 
-const Names* names_in(const fs::path& directory) {
-  for (const Names& names : known_names()) {
+const ArrayNames* names_in(const fs::path& directory) {
+  for (const ArrayNames& names : known_names()) {
     if (std::all_of(names.begin(), names.end(),
                     [&](const auto& name) { return is_file(directory / (name + ".npy")); })) {
       return &names;
@@ -55,8 +55,8 @@ const Names* names_in(const fs::path& directory) {
   return nullptr;
 }
 
-const Names& names_of(const Members& members, const fs::path& path) {
-  for (const Names& names : known_names()) {
+const ArrayNames& names_of(const Members& members, const fs::path& path) {
+  for (const ArrayNames& names : known_names()) {
     if (std::all_of(names.begin(), names.end(),
                     [&](const auto& name) { return members.contains(name + ".npy"); })) {
       return names;
@@ -69,7 +69,7 @@ const Names& names_of(const Members& members, const fs::path& path) {
 }
 
 bool is_known(std::string_view file) {
-  for (const Names& names : known_names()) {
+  for (const ArrayNames& names : known_names()) {
     for (const std::string& name : names) {
       if (file == name + ".npy") return true;
     }
@@ -248,14 +248,14 @@ Splits open_numpy(const fs::path& path, TargetKind kind) {
   Members members;
   if (is_file(path)) {
     members = read_members(path, is_known, static_cast<size_t>(cpu_info().memory_bytes / 2));
-  } else if (const Names* names = names_in(path)) {
+  } else if (const ArrayNames* names = names_in(path)) {
     uint64_t bytes = 0;
     for (const std::string& name : *names) bytes += fs::file_size(path / (name + ".npy"));
     check_memory(path.string(), bytes);
     for (const std::string& name : *names)
       members[name + ".npy"] = read_bytes(path / (name + ".npy"));
   }
-  const Names& names = names_of(members, path);
+  const ArrayNames& names = names_of(members, path);
   const auto array = [&](size_t i) {
     const std::string file = names[i] + ".npy";
     return parse_npy(members.at(file), (path / file).string());

@@ -22,18 +22,18 @@ namespace {
 
 constexpr uint64_t kMostPixels = uint64_t{1} << 26;
 
-using Reader = void (*)(std::span<const uint8_t>, const std::string&, Picture&);
-struct Format {
+using PictureReader = void (*)(std::span<const uint8_t>, const std::string&, Picture&);
+struct PictureFormat {
   std::string_view magic;
-  Reader look;  ///< Size and channels alone.
-  Reader decode;
+  PictureReader look;  ///< Size and channels alone.
+  PictureReader decode;
 };
-constexpr std::array kFormats = {Format{"\xff\xd8\xff", look_at_jpeg, decode_jpeg},
-                                 Format{"\x89PNG\r\n\x1a\n", look_at_png, decode_png},
-                                 Format{"RIFF", look_at_webp, decode_webp},
-                                 Format{"BM", look_at_bmp, decode_bmp},
-                                 Format{"P5", look_at_pnm, decode_pnm},
-                                 Format{"P6", look_at_pnm, decode_pnm}};
+constexpr std::array kPictureFormats = {PictureFormat{"\xff\xd8\xff", look_at_jpeg, decode_jpeg},
+                                 PictureFormat{"\x89PNG\r\n\x1a\n", look_at_png, decode_png},
+                                 PictureFormat{"RIFF", look_at_webp, decode_webp},
+                                 PictureFormat{"BM", look_at_bmp, decode_bmp},
+                                 PictureFormat{"P5", look_at_pnm, decode_pnm},
+                                 PictureFormat{"P6", look_at_pnm, decode_pnm}};
 constexpr std::array<std::string_view, 8> kExtensions = {".jpg", ".jpeg", ".png", ".webp",
                                                          ".bmp", ".pgm",  ".ppm", ".pnm"};
 
@@ -43,9 +43,9 @@ std::string hex(std::span<const uint8_t> bytes) {
   return text.empty() ? "an empty file" : text;
 }
 
-const Format& format_of(std::span<const uint8_t> bytes, const std::string& name) {
+const PictureFormat& picture_format(std::span<const uint8_t> bytes, const std::string& name) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  for (const Format& format : kFormats) {
+  for (const PictureFormat& format : kPictureFormats) {
     if (text.starts_with(format.magic)) return format;
   }
   fail_request(
@@ -54,7 +54,7 @@ const Format& format_of(std::span<const uint8_t> bytes, const std::string& name)
 }
 
 void decode(std::span<const uint8_t> bytes, const std::string& name, Picture& picture) {
-  format_of(bytes, name).decode(bytes, name, picture);
+  picture_format(bytes, name).decode(bytes, name, picture);
 }
 
 void grey_to_colour(std::vector<uint8_t>& pixels) {
@@ -86,7 +86,7 @@ Picture decode_picture(std::span<const uint8_t> bytes, const std::string& name) 
 
 Picture look_at_picture(std::span<const uint8_t> bytes, const std::string& name) {
   Picture picture;
-  format_of(bytes, name).look(bytes, name, picture);
+  picture_format(bytes, name).look(bytes, name, picture);
   return picture;
 }
 

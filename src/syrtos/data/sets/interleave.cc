@@ -9,7 +9,7 @@ namespace syrtos::data {
 
 namespace {
 
-struct Place {
+struct PlaceInSet {
   size_t part = 0;
   int64_t index = 0;
 };
@@ -22,15 +22,15 @@ class Interleaved : public Dataset {
   }
 
   Target target(int64_t index) const override {
-    const Place place = find(index);
+    const PlaceInSet place = find(index);
     return parts_[place.part]->target(place.index);
   }
   Sample read(int64_t index, Scratch& scratch) const override {
-    const Place place = find(index);
+    const PlaceInSet place = find(index);
     return parts_[place.part]->read(place.index, scratch);
   }
   std::span<const uint8_t> encoded(int64_t index, Scratch& scratch) const override {
-    const Place place = find(index);
+    const PlaceInSet place = find(index);
     return parts_[place.part]->encoded(place.index, scratch);
   }
   void check() const override {
@@ -63,7 +63,7 @@ class Interleaved : public Dataset {
     }
   }
 
-  Place find(int64_t index) const {
+  PlaceInSet find(int64_t index) const {
     const auto next =
         std::upper_bound(stretches_.begin(), stretches_.end(), index,
                          [](int64_t value, const Stretch& s) { return value < s.begin; });
@@ -77,7 +77,7 @@ class Interleaved : public Dataset {
   std::vector<Stretch> stretches_;
 };
 
-std::string kind_of(const DatasetInfo& info) {
+std::string sample_kind(const DatasetInfo& info) {
   return fmt::format(
       "{} {}", to_string(info.dtype),
       info.same_size() ? to_string(info.shape()) : fmt::format("with {} channels", info.channels));
@@ -96,7 +96,7 @@ std::string difference(const std::vector<std::string>& a, const std::vector<std:
   fail_request(
       "{} and {} do not belong together: expected samples {} in both, found {}; put them into "
       "different directories",
-      first_name, other_name, kind_of(first), kind_of(other));
+      first_name, other_name, sample_kind(first), sample_kind(other));
 }
 
 }  // namespace
