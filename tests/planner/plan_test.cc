@@ -10,9 +10,10 @@ namespace syrtos::planner {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
-/// The set-up of SEEDS.md's published figures: GTX 970 nodes, 1 Gbit/s Ethernet, D = 128 batches.
-/// t_comm is the time in which all weights cross once.
+/// The set-up of the published figures (docs/studies/b.md): GTX 970 nodes, 1 Gbit/s Ethernet, D =
+/// 128 batches. t_comm is the time in which all weights cross once.
 Workload published(const char* network, double t_grad, double t_comm) {
   constexpr double kLine = 125e6;
   Workload workload;
@@ -264,10 +265,25 @@ TEST(Plan, ANetworkThatDoesNotFitIsRefusedWithWhatWould) {
 TEST(Plan, WhatFitsOnlyWhenSplitIsSplit) {
   ClusterProfile cluster = nodes(2);
   for (HostProfile& host : cluster.hosts) host.memory = 1.5e9;
-  const Plan plan = make_plan(measured(), cluster, {});
+  PlanOptions options;
+  options.what_if = true;  // a batch that is twice as large fits nowhere
+  const Plan plan = make_plan(measured(), cluster, options);
   EXPECT_FALSE(plan.alone_fits);
+  EXPECT_FALSE(plan.what_ifs.empty());
+  for (const WhatIf& one : plan.what_ifs) EXPECT_THAT(one.what, Not(HasSubstr("batch")));
   EXPECT_EQ(plan.best().candidate.options.sync.kind, strategy::Sync::Kind::split);
   for (const Prediction& prediction : plan.ranked) EXPECT_LE(prediction.memory, 1.5e9);
+}
+
+TEST(Plan, IsMadeOfTheMostPromisingWayWhereNothingElseWasSimulated) {
+  ClusterProfile cluster = nodes(2);
+  for (HostProfile& host : cluster.hosts) host.memory = 1.5e9;  // alone it does not fit
+  PlanOptions options;
+  options.should_stop = [] { return true; };
+  EXPECT_EQ(make_plan(measured(), cluster, options).ranked.size(), 1);
+  options.should_stop = {};
+  options.effort = 1;
+  EXPECT_GE(make_plan(measured(), cluster, options).ranked.size(), 1);
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ class Planner {
     check_memory();
     if (plan_.alone_fits) all_.push_back(plan_.alone);
     search();
+    if (all_.empty()) take_least();
     rank(all_, options_.goal);
     left_ += options_.effort / 2;
     if (options_.detailed > 0) try_cuts();
@@ -161,13 +162,16 @@ class Planner {
                        : not_even);
   }
 
+  double bound_of_epoch(const Candidate& candidate) const {
+    const auto steps = static_cast<double>(steps_per_epoch(workload_, candidate));
+    return steps * bound_seconds(workload_, cluster_, candidate);
+  }
+
   /// Ways of one kind compete with each other, and each kind gets its share of the effort.
   void search() {
     std::map<WayKind, std::vector<Open>> kinds;
     for (const Candidate& candidate : all_candidates_) {
-      const auto steps = static_cast<double>(steps_per_epoch(workload_, candidate));
-      kinds[kind_of(candidate)].push_back(
-          {candidate, steps * bound_seconds(workload_, cluster_, candidate)});
+      kinds[kind_of(candidate)].push_back({candidate, bound_of_epoch(candidate)});
     }
     left_ = 0;
     double done = 0;
@@ -200,6 +204,18 @@ class Planner {
       ++plan_.simulated;
       best = std::min(best, all_.back().epoch_s);
     }
+  }
+
+  /// Where nothing was simulated, since all are large or somebody is in a hurry, the most promising
+  /// one is: there is no plan without any way.
+  void take_least() {
+    const auto least = std::min_element(all_candidates_.begin(), all_candidates_.end(),
+                                        [&](const Candidate& a, const Candidate& b) {
+                                          return bound_of_epoch(a) < bound_of_epoch(b);
+                                        });
+    SYRTOS_CHECK(least != all_candidates_.end(), "no way at all");
+    all_.push_back(predicted(*least));
+    ++plan_.simulated;
   }
 
   /// Other cuts than the most promising ones, for the best ways in parts.

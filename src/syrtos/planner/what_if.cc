@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "syrtos/base/error.h"
+
 namespace syrtos::planner {
 
 using strategy::Exchange;
@@ -63,8 +65,12 @@ std::vector<WhatIf> what_ifs(const Workload& workload, const ClusterProfile& clu
                        const PlanOptions& how) {
     if (options.progress) options.progress(0.95, "what if: " + what);
     if (options.should_stop && options.should_stop()) return;
-    const Plan other = make_plan(job, hosts, how);
-    answers.push_back({what, other.best(), today.best().epoch_s / other.best().epoch_s});
+    try {
+      const Plan other = make_plan(job, hosts, how);
+      answers.push_back({what, other.best(), today.best().epoch_s / other.best().epoch_s});
+    } catch (const RequestError&) {
+      // What fits nowhere would gain nothing.
+    }
   };
   ClusterProfile changed = cluster;
   for (HostProfile& host : changed.hosts) host.bandwidth *= 10;
