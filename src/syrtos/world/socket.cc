@@ -1,5 +1,6 @@
 #include "syrtos/world/socket.h"
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 
@@ -12,6 +13,7 @@
 #include <system_error>
 
 #include "syrtos/base/error.h"
+#include "syrtos/base/log.h"
 
 namespace syrtos::world {
 
@@ -57,6 +59,8 @@ std::string numeric(const sockaddr* address, socklen_t length) {
   return text.data();
 }
 
+Descriptor spare() { return Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+
 uint16_t bound_port(int socket) {
   sockaddr_storage address{};
   socklen_t length = sizeof(address);
@@ -97,10 +101,18 @@ Listener::Listener(const std::string& address, uint16_t port) {
         any ? "any address" : address, port, why);
   }
   port_ = bound_port(socket_.get());
+  spare_ = spare();
 }
 
-Descriptor Listener::accept() const {
-  return Descriptor(accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+Descriptor Listener::accept() {
+  Descriptor found(accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  const bool exhausted = !found.valid() && (errno == EMFILE || errno == ENFILE);
+  if (!exhausted || !spare_.valid()) return found;
+  log_info("no descriptor is left (ulimit -n): a connection at port {} is turned away", port_);
+  spare_.close();
+  Descriptor(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC)).close();
+  spare_ = spare();
+  return found;
 }
 
 Endpoint resolve(const std::string& address, uint16_t port) {

@@ -21,11 +21,13 @@ class Listener {
 
   uint16_t port() const { return port_; }
   int descriptor() const { return socket_.get(); }
-  /// The next one that has come; invalid: nobody.
-  Descriptor accept() const;
+  /// The next one that has come; invalid: nobody. Where the process has no descriptor left for it,
+  /// it is turned away: it would stay, and whoever waits for the listener would never rest.
+  Descriptor accept();
 
  private:
   Descriptor socket_;
+  Descriptor spare_;  // given up for a moment to turn somebody away
   uint16_t port_ = 0;
 };
 

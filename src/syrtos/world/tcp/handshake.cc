@@ -167,14 +167,16 @@ Handshake::State Handshake::take_welcome() {
   return secure();
 }
 
-// Machines may have the same name. Both ends see the same two addresses.
-bool Handshake::leaves_the_host() const {
-  const auto host = [this](Rank rank) { return options_->members[static_cast<size_t>(rank)].host; };
-  return host(peer_) != host(options_->rank) || !is_to_itself(socket_.get());
+// Both ends see the same two addresses.
+bool Handshake::leaves_the_host(const std::string& one, const std::string& other, int socket) {
+  return one != other || !is_to_itself(socket);
 }
 
 Handshake::State Handshake::secure() {
-  if (!options_->encrypted || !leaves_the_host()) return State::done;
+  const auto host = [this](Rank rank) { return options_->members[static_cast<size_t>(rank)].host; };
+  if (!options_->encrypted || !leaves_the_host(host(peer_), host(options_->rank), socket_.get())) {
+    return State::done;
+  }
   if (!tls_) {
     tls_ = std::make_unique<Tls>(proof('t'), outgoing_ ? Tls::Side::connects : Tls::Side::accepts);
   }

@@ -21,7 +21,7 @@ constexpr int kAtOnce = 64;
 
 }  // namespace
 
-Rendezvous::Rendezvous(const TcpOptions& options, const Listener& listener)
+Rendezvous::Rendezvous(const TcpOptions& options, Listener& listener)
     : options_(options), listener_(listener), seen_(options.members.size()) {
   slots_.resize(options.members.size());
   for (Rank peer = 0; peer < static_cast<Rank>(slots_.size()); ++peer) {

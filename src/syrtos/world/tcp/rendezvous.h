@@ -15,7 +15,7 @@ namespace syrtos::world::tcp {
 /// moment when it says nothing, and the oldest when too many wait.
 class Rendezvous {
  public:
-  Rendezvous(const TcpOptions& options, const Listener& listener);
+  Rendezvous(const TcpOptions& options, Listener& listener);
 
   /// Blocks until all are there; the connections by peer and index. Throws RunError that names
   /// the ranks that did not come within the timeout, and what was seen of each.
@@ -37,7 +37,7 @@ class Rendezvous {
   [[noreturn]] void fail() const;
 
   const TcpOptions& options_;
-  const Listener& listener_;
+  Listener& listener_;
   Clock::time_point start_ = Clock::now();
   std::vector<Endpoint> endpoints_;       // of lower ranks
   std::vector<std::vector<Slot>> slots_;  // by peer and index

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "syrtos/base/log.h"
+#include "syrtos/world/tcp/handshake.h"
 #include "syrtos/world/tcp/peer.h"
 #include "syrtos/world/tcp/rendezvous.h"
 
@@ -50,7 +51,7 @@ TcpWorld::TcpWorld(TcpOptions options, Listener listener)
                size());
   SYRTOS_CHECK(epoll_.valid() && wake_.valid(), "errno {}", errno);
   // Nobody else is expected afterwards: the listener ends here.
-  const Listener ours = std::move(listener);
+  Listener ours = std::move(listener);
   auto streams = tcp::Rendezvous(options_, ours).meet();
   watch(epoll_.get(), wake_.get(), EPOLLIN, nullptr);
   for (Rank rank = 0; rank < size(); ++rank) {
@@ -62,15 +63,15 @@ TcpWorld::TcpWorld(TcpOptions options, Listener listener)
     }
     // Every rank goes in the order of ranks, so that no two wait for each other.
     std::unique_ptr<tcp::SharedMemory> shared;
-    if (options_.shared_memory && host(rank) == host(this->rank())) {
-      shared = agree_with(rank, of_peer.front()->descriptor());
-    }
+    const bool near = !tcp::Handshake::leaves_the_host(host(rank), host(this->rank()),
+                                                       of_peer.front()->descriptor());
+    if (options_.shared_memory && near) shared = agree_with(rank, of_peer.front()->descriptor());
     const TcpMember& member = options_.members[static_cast<size_t>(rank)];
     log_info("connected to rank {} on {} ({} port {}), {}", rank, member.host, member.address,
              member.port,
-             shared                                                   ? "through shared memory"
-             : options_.encrypted && host(rank) != host(this->rank()) ? "by TCP, encrypted"
-                                                                      : "by TCP");
+             shared                        ? "through shared memory"
+             : options_.encrypted && !near ? "by TCP, encrypted"
+                                           : "by TCP");
     if (shared) ++sharing_;
     peers_.back() = std::make_unique<tcp::Peer>(*this, rank, std::move(of_peer), std::move(shared));
     for (tcp::Connection& connection : peers_.back()->connections()) {
@@ -94,6 +95,8 @@ std::unique_ptr<tcp::SharedMemory> TcpWorld::agree_with(Rank rank, int socket) c
     throw NotMet(rank, fmt::format("{}: {}", name(rank), error.what()));
   }
 }
+
+bool TcpWorld::shares_memory_with(Rank rank) const { return peer(rank).shares_memory(); }
 
 TcpWorld::~TcpWorld() {
   {

@@ -46,6 +46,8 @@ class TcpWorld final : public World {
   std::vector<LinkUse> links() const override;
   /// At most so many bytes of messages that came before their recvs were kept at a time.
   size_t most_kept() const { return most_kept_; }
+  /// Large messages of this other rank, which is on the same machine, pass through common memory.
+  bool shares_memory_with(Rank rank) const;
 
  protected:
   void start_send(Message& message) override;
