@@ -69,8 +69,17 @@ void train_under_mpi(TrainRequest request, bool workers_are_asked_for,
   for (size_t rank = 0; rank < refusals.size(); ++rank) {
     if (!refusals[rank].empty()) fail_request("rank {}: {}", rank, refusals[rank]);
   }
+  std::string failure = "MPI cannot go on";
   const std::unique_ptr<world::MpiWorld> world = mpi.make_world();
-  work->run(*world, hooks, {.stop = surroundings.should_stop, .pause = {}}, nullptr, on_run);
+  world->before_abort([&] {
+    if (hooks.aborting) hooks.aborting(failure);
+  });
+  try {
+    work->run(*world, hooks, {.stop = surroundings.should_stop, .pause = {}}, nullptr, on_run);
+  } catch (const std::exception& error) {
+    failure = error.what();
+    throw;
+  }
 }
 
 }  // namespace syrtos::api

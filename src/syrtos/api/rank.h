@@ -68,6 +68,8 @@ class JoinedRank {
 struct RankHooks {
   std::function<std::unique_ptr<train::TrainObserver>()> observer;
   std::function<void(const Trained&)> finished;  ///< Before the rank leaves.
+  /// Before MPI ends the whole job, this process too: why.
+  std::function<void(const std::string&)> aborting;
 };
 
 /// Does the part of this rank in what launch_training() started. `own`: what the launcher's request

@@ -159,6 +159,10 @@ int train_under_mpi(const api::TrainRequest& request, const TrainOptions& option
     code = report(trained, request.planned_step_s,
                   resume_command(trained.run, placing_options(options)), options.json);
   };
+  hooks.aborting = [](const std::string& why) {
+    fmt::print(stderr, "error: {}\n", why);
+    std::fflush(stderr);
+  };
   api::train_under_mpi(request, options.sets("distribute.workers"), surroundings(context), hooks,
                        [&](const fs::path& run) { page.show(run); });
   return code;
@@ -169,13 +173,8 @@ int train_as_started(const api::TrainRequest& request, const launch::StartedRank
   if (!options.hosts.empty() || !options.launcher.empty()) {
     fail_request("{} has started the ranks: leave --hosts and --launcher out", started.by);
   }
-  if (started.rank == 0 && !started.secret) {
-    fmt::print(
-        stderr,
-        "note: these ranks have no secret: whoever can reach port {} of {} and knows the job's "
-        "number or names can join, and read what crosses; give all of them the same "
-        "SYRTOS_TOKEN\n",
-        started.port, started.leader);
+  if (const std::string note = started.note(); started.rank == 0 && !note.empty()) {
+    fmt::print(stderr, "note: {}\n", note);
   }
   int code = kExitDone;
   Page page(started.rank == 0 ? options.web : "");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 
 namespace syrtos::world {
@@ -14,6 +15,8 @@ constexpr size_t kSegmentBytes = 60 << 10;
 constexpr size_t kLocalSegmentBytes = 512 << 10;
 /// Segments on their way to a rank, or awaited for one message.
 constexpr int kSegmentsInFlight = 8;
+/// Until the receiver has taken those of a message that is given up.
+constexpr std::chrono::seconds kToTakeSegments{10};
 /// MPI counts in ints, and not all of its algorithms split what is larger than this.
 constexpr size_t kAllReducePart = size_t{1} << 28;  // elements
 

@@ -17,6 +17,7 @@ using std::chrono::microseconds;
 
 constexpr auto kSpin = microseconds(20);
 constexpr auto kLongestRest = microseconds(1000);
+constexpr auto kToLeave = std::chrono::seconds(30);
 
 }  // namespace
 
@@ -26,11 +27,20 @@ MpiWorld::MpiWorld(Rank rank, std::vector<std::string> hosts, std::unique_ptr<Co
       transport_(std::make_unique<Transport>(*this, *ranks_)) {}
 
 MpiWorld::~MpiWorld() {
-  if (transport_->broken()) ranks_->mpi()->abort_job(1);
+  if (transport_->broken()) abort();
   if (!ran_) transport_->farewell(nullptr);
+  // After a failure the others leave as soon as they hear of it; who does not is stuck. Where all
+  // is well, some may have much to do yet.
+  const Clock::time_point until = Clock::now() + kToLeave;
   while (!transport_->everybody_left()) {
     if (!step()) rest();
+    if (failed_ && Clock::now() >= until) abort();
   }
+}
+
+void MpiWorld::abort() {
+  if (before_abort_) before_abort_();
+  ranks_->mpi()->abort_job(1);
 }
 
 bool MpiWorld::is_lost(Rank rank) const { return transport_->has_left(rank); }
@@ -79,6 +89,7 @@ void MpiWorld::loop(Task<> program, std::exception_ptr& error) {
   }
   error = task.error();
   task.cancel();
+  failed_ = error != nullptr;
   transport_->farewell(error);
 }
 

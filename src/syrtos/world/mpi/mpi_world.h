@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "syrtos/base/clock.h"
@@ -51,8 +53,12 @@ class MpiJob {
 class MpiWorld final : public World {
  public:
   /// Stays until every rank's program has ended, since they may still have something to send here.
-  /// Errors should be shown before.
+  /// Where this one has failed, or MPI cannot go on, and others do not leave within 30 s, it ends
+  /// the job with all of its processes.
   ~MpiWorld() override;
+
+  /// Called before the job is ended: what this process has to say, it must say there.
+  void before_abort(std::function<void()> say) { before_abort_ = std::move(say); }
 
   /// Runs the program on the world's thread; work for the pool runs on the thread that calls this.
   /// Throws what the program throws. Can be called once.
@@ -79,10 +85,13 @@ class MpiWorld final : public World {
   void loop(Task<> program, std::exception_ptr& error);
   bool step();
   void rest();
+  void abort();
 
   const Clock::time_point start_ = Clock::now();
   Clock::time_point last_event_ = start_;
   bool ran_ = false;
+  bool failed_ = false;
+  std::function<void()> before_abort_;
   Agenda agenda_;
   WorkQueue work_;
   std::unique_ptr<Communicator> ranks_;

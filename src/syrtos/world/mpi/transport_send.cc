@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "syrtos/world/mpi/limits.h"
@@ -108,8 +110,16 @@ void MpiWorld::Transport::abandon_send(Message& message) {
   if (outgoing == nullptr) return;
   outgoing->message = nullptr;
   std::erase(granted_[static_cast<size_t>(outgoing->to)], outgoing);
-  // MPI still reads the memory of segments on their way; the receiver has places for them.
-  while (outgoing->in_flight > 0 && !broken_) progress();
+  // MPI still reads the memory of segments on their way; the receiver has places for them, and
+  // takes them unless it is stuck itself.
+  const Clock::time_point until = Clock::now() + kToTakeSegments;
+  while (outgoing->in_flight > 0 && !broken_) {
+    progress();
+    if (outgoing->in_flight > 0 && Clock::now() >= until) {
+      break_down(
+          fmt::format("{} does not take what is on its way to it", world_.name(outgoing->to)));
+    }
+  }
   if (broken_) return;
   if (outgoing->begun < message.bytes()) {
     write(outgoing->to, {.kind = Kind::withdraw,
