@@ -40,7 +40,7 @@ class Listener {
     if (text.ends_with('\n')) text.remove_suffix(1);
     std::function<void()> tell = [this, line = std::string(text)] {
       aside_.call([&] {
-        if (on_line_(line).ptr() == Py_False) aside_.stop();
+        if (on_line_(as_str(line)).ptr() == Py_False) aside_.stop();
       });
     };
     if (text.starts_with(kStep)) {
@@ -52,6 +52,12 @@ class Listener {
 
  private:
   Aside& aside_;
+  /// Ranks' programs and logins print what they like, also what is no UTF-8.
+  static nb::object as_str(const std::string& line) {
+    return nb::steal(
+        PyUnicode_DecodeUTF8(line.data(), static_cast<Py_ssize_t>(line.size()), "replace"));
+  }
+
   const nb::object& on_line_;
   Scribe scribe_{10'000};
 };

@@ -105,6 +105,50 @@ TEST(AllGatherBytes, EveryoneGetsWhatEachHas) {
   }
 }
 
+Task<> tell_too_much(World& world) {
+  const Group group = Group::all(world);
+  if (world.rank() == 0) {
+    uint64_t size = uint64_t{1} << 40;
+    co_await broadcast(world, group, &size, sizeof(size), 0, kTag);
+  } else {
+    co_await broadcast_bytes(world, group, {}, 0, kTag);
+  }
+}
+
+TEST(BroadcastBytes, NobodyTakesMemoryForWhateverIsSaid) {
+  LocalCluster cluster(2);
+  const std::vector<std::exception_ptr> errors = cluster.run(tell_too_much);
+  ASSERT_TRUE(errors[1]);
+  try {
+    std::rethrow_exception(errors[1]);
+  } catch (const RunError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("rank 0 on"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("found 1099511627776"));
+  }
+}
+
+/// Rank 0 tells the others of sizes that are not theirs.
+Task<> lie_about_sizes(World& world) {
+  const Group group = Group::all(world);
+  if (world.rank() == 0) {
+    std::vector<size_t> sizes(2, 8);
+    const std::vector<size_t> each(2, sizeof(size_t));
+    const size_t mine = 8;
+    co_await gather(world, group, &mine, sizes.data(), each, 0, kTag);
+    sizes[1] = 4;
+    co_await broadcast(world, group, sizes.data(), sizes.size() * sizeof(size_t), 0, kTag);
+  } else {
+    co_await all_gather_bytes(world, group, Bytes(100'000), kTag);
+  }
+}
+
+TEST(AllGatherBytes, WhoIsExpectedToBringSomethingElseFails) {
+  LocalCluster cluster(2);
+  const std::vector<std::exception_ptr> errors = cluster.run(lie_about_sizes);
+  ASSERT_TRUE(errors[1]);
+  EXPECT_THROW(std::rethrow_exception(errors[1]), RunError);
+}
+
 Task<> note_barriers(World& world, std::vector<int>& came) {
   const Group group = Group::all(world);
   for (int round = 0; round < 5; ++round) {

@@ -119,6 +119,8 @@ TEST(Causes, ASlowLinkOfARingIsNamedWithoutATrace) {
   EXPECT_NEAR(cause.seconds, 0.300 * (1 - 25 / 117.6), 0.01);
   EXPECT_THAT(first_advice(explanation).what, HasSubstr("host c"));
   EXPECT_EQ(first_advice(explanation).certainty, Certainty::simulated);
+  // Whoever does so must get the hosts that were meant, not the first three.
+  EXPECT_TRUE(advises(explanation, "--workers 3 --hosts a,b,d"));
 }
 
 TEST(Causes, ASlowLinkThatShowsAsWaitingForServersIsNamed) {

@@ -49,6 +49,21 @@ search::Plan settled(search::Plan plan, const job::Job& first) {
   return plan;
 }
 
+/// A file that nobody needs afterwards, however that comes.
+class RemovedAtTheEnd {
+ public:
+  explicit RemovedAtTheEnd(std::filesystem::path file) : file_(std::move(file)) {}
+  RemovedAtTheEnd(const RemovedAtTheEnd&) = delete;
+  RemovedAtTheEnd& operator=(const RemovedAtTheEnd&) = delete;
+  ~RemovedAtTheEnd() {
+    std::error_code error;
+    std::filesystem::remove(file_, error);
+  }
+
+ private:
+  const std::filesystem::path file_;
+};
+
 /// Asks hosts what is fastest there.
 std::vector<launch::Answer> ask_hosts(const std::vector<launch::Host>& hosts,
                                       const launch::RemoteShell& shell,
@@ -56,6 +71,7 @@ std::vector<launch::Answer> ask_hosts(const std::vector<launch::Host>& hosts,
                                       const job::Job& job, const Surroundings& surroundings) {
   const std::filesystem::path task =
       part_of(std::filesystem::temp_directory_path() / "syrtos-measure");
+  const RemovedAtTheEnd removed(task);
   run::write_text(task, to_task({.job = to_request(job), .own = request.own}) + "\n");
   std::vector<launch::Asked> asked;
   for (const launch::Host& host : hosts) {
@@ -65,7 +81,6 @@ std::vector<launch::Answer> ask_hosts(const std::vector<launch::Host>& hosts,
       launch::ask_all(asked, {.deadline = std::chrono::minutes(5),
                               .should_stop = surroundings.should_stop,
                               .what = "measuring how many trials the hosts run at once"});
-  std::filesystem::remove(task);
   return answers;
 }
 

@@ -27,10 +27,13 @@ constexpr double kStart = 60;          // seconds for a process to say that it i
 constexpr size_t kShownOfLine = 200;   // bytes of one that is not understood
 constexpr size_t kMostLine = 1 << 20;  // bytes; whoever prints so much without an end is no slot
 
-/// Whatever can be read now. False: it was closed.
+/// Some of what can be read now: whoever prints without an end must not keep us from the others.
+/// False: it was closed.
 bool read_into(int descriptor, std::string& text) {
   std::array<char, 1 << 14> block;
+  const size_t enough = text.size() + 4 * block.size();
   while (true) {
+    if (text.size() >= enough) return true;
     const ssize_t got = read(descriptor, block.data(), block.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return got < 0 && errno == EAGAIN;

@@ -151,8 +151,8 @@ class WorkerGroup::Member {
   /// Waits on this thread, which the world does not need meanwhile. None: it is time to leave.
   std::optional<Doing> next() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !waiting_.empty() || leaving_; });
-    if (waiting_.empty()) return std::nullopt;
+    changed_.wait(lock, [this] { return !waiting_.empty() || leaving_ || cancelled_; });
+    if (waiting_.empty() || cancelled_) return std::nullopt;
     Doing doing = std::move(waiting_.front());
     waiting_.pop_front();
     return doing;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <span>
 
+#include "syrtos/base/error.h"
 #include "syrtos/collective/collective.h"
 #include "syrtos/collective/run.h"
 
@@ -13,6 +15,20 @@ namespace {
 
 /// Up to so many bytes of all members together it is rounds that take time, and a ring has many.
 constexpr size_t kFewBytes = 32 * 1024;
+/// More than that no member brings: memory is taken for what another one says.
+constexpr uint64_t kMostBytes = uint64_t{1} << 32;
+
+void check_size(uint64_t size, const world::World& world, world::Rank member) {
+  if (size <= kMostBytes) return;
+  fail_run("expected at most {} bytes of {}, found {}: do all ranks run the same job?", kMostBytes,
+           world.name(member), size);
+}
+
+void check_sizes(std::span<const uint64_t> sizes, const world::World& world, const Group& group) {
+  for (size_t member = 0; member < sizes.size(); ++member) {
+    check_size(sizes[member], world, group.members[member]);
+  }
+}
 
 /// What each member brings, at the root; the others know their own.
 world::Task<std::vector<size_t>> sizes_at(world::World& world, const Group& group, size_t mine,
@@ -22,6 +38,7 @@ world::Task<std::vector<size_t>> sizes_at(world::World& world, const Group& grou
   std::vector<uint64_t> sizes(members, size);
   std::vector<size_t> each(members, sizeof(size));
   co_await gather(world, group, &size, sizes.data(), std::move(each), root, tag);
+  if (group.index_of(world.rank()) == root) check_sizes(sizes, world, group);
   co_return std::vector<size_t>(sizes.begin(), sizes.end());
 }
 
@@ -55,6 +72,7 @@ world::Task<Bytes> broadcast_bytes(world::World& world, const Group& group, Byte
                                    world::Tag tag) {
   uint64_t size = bytes.size();
   co_await broadcast(world, group, &size, sizeof(size), root, tag);
+  check_size(size, world, group.members[static_cast<size_t>(root)]);
   bytes.resize(size);
   co_await broadcast(world, group, bytes.data(), size, root, tag);
   co_return bytes;
@@ -75,6 +93,11 @@ world::Task<std::vector<Bytes>> all_gather_bytes(world::World& world, const Grou
   const int member = group.index_of(world.rank());
   std::vector<size_t> sizes = co_await sizes_at(world, group, mine.size(), 0, tag);
   co_await broadcast(world, group, sizes.data(), sizes.size() * sizeof(size_t), 0, tag);
+  check_sizes(sizes, world, group);
+  if (sizes[static_cast<size_t>(member)] != mine.size()) {
+    fail_run("{} brings {} bytes, and the others expect {}: do all ranks run the same job?",
+             world.name(world.rank()), mine.size(), sizes[static_cast<size_t>(member)]);
+  }
   Bytes all(total(sizes));
   if (all.size() <= kFewBytes) {
     co_await gather(world, group, mine.data(), all.data(), sizes, 0, tag);

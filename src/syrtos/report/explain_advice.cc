@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -147,60 +148,72 @@ class Adviser {
     if (modelled) simulated();
     const auto [host, alone] = alone_rate();
     const double gain = explanation_.images_per_s > 0 ? alone / explanation_.images_per_s : 0;
-    Candidate fewer;
-    double most = 0;
-    std::string without;
-    if (modelled && model_.actual().servers() == 0) {
-      most = best_of_fewer(fewer, without);
-    }
+    Fewer fewer;
+    if (modelled && model_.actual().servers() == 0) fewer = best_of_fewer();
+    const double most = fewer.gain;
     if (gain >= most) {
       change(gain, Certainty::reckoned, alone_changes(),
              fmt::format("do not distribute: {} alone trains {:.0f} samples/s, {} together {:.0f}",
                          host, alone, run_.job.workers, explanation_.images_per_s));
       return;
     }
-    change(most, Certainty::simulated, {{"distribute.workers", fmt::format("{}", fewer.workers)}},
-           fmt::format("fewer workers are faster{}{}",
-                       without.empty() ? "" : ", without host " + without,
-                       run_.job.strategy.sync.splits_batch()
-                           ? ""
-                           : " (the batch of all together is smaller: the result changes)"));
+    const std::string options =
+        asked_.options({{"distribute.workers", fmt::format("{}", fewer.workers)}});
+    if (!(most >= 1 + kLeastGain) || options.empty()) return;
+    add(most, Certainty::simulated,
+        fmt::format("fewer workers are faster{}{}", fewer.without(),
+                    run_.job.strategy.sync.splits_batch()
+                        ? ""
+                        : " (the batch of all together is smaller: the result changes)"),
+        options + fewer.hosts_option());
   }
 
-  /// Without the slowest host first: the others wait for it.
-  double best_of_fewer(Candidate& best, std::string& without) const {
+  /// A run on some of the hosts.
+  struct Fewer {
+    double gain = 0;
+    int workers = 0;
+    std::vector<std::string> kept;
+    std::vector<std::string> left_out;
+    bool are_the_first = true;  ///< of all: those that --workers alone would take
+
+    std::string without() const {
+      if (are_the_first) return "";
+      return fmt::format(", without host{} {}", left_out.size() == 1 ? "" : "s",
+                         fmt::join(left_out, ", "));
+    }
+    std::string hosts_option() const {
+      return are_the_first ? "" : fmt::format(" --hosts {}", fmt::join(kept, ","));
+    }
+  };
+
+  /// Without the slowest host first: the others wait for it. Of equal ones the last goes.
+  Fewer best_of_fewer() const {
     ClusterProfile hosts = model_.cluster();
     const auto strength = [](const HostProfile& host) { return host.speed * host.bandwidth; };
-    double most = 0;
+    Fewer best;
+    std::vector<std::string> left_out;
     Candidate candidate = model_.actual();
     for (int i = 0; i < kMostFewer && hosts.hosts.size() > 2; ++i) {
-      const auto slowest = std::min_element(
-          hosts.hosts.begin(), hosts.hosts.end(),
-          [&](const HostProfile& a, const HostProfile& b) { return strength(a) < strength(b); });
-      const std::string name = slowest->name;
+      auto slowest = hosts.hosts.end() - 1;
+      for (auto host = hosts.hosts.begin(); host != hosts.hosts.end(); ++host) {
+        if (strength(*host) < 0.95 * strength(*slowest)) slowest = host;
+      }
+      left_out.push_back(slowest->name);
       candidate.workers -= slowest->slots;
       hosts.hosts.erase(slowest);
       if (candidate.workers < 2) break;
       const double gain = model_.speed_up(candidate, model_.workload(), hosts);
-      if (gain <= most) continue;
-      most = gain;
-      best = candidate;
-      without = i == 0 && is_slow(name) ? name : "";
-    }
-    return most;
-  }
-  bool is_slow(const std::string& host) const {
-    double slowest = INFINITY, fastest = 0;
-    std::string name;
-    for (const HostProfile& one : model_.cluster().hosts) {
-      const double strength = one.speed * one.bandwidth;
-      fastest = std::max(fastest, strength);
-      if (strength < slowest) {
-        slowest = strength;
-        name = one.name;
+      if (gain <= best.gain) continue;
+      best = {};
+      best.gain = gain;
+      best.workers = candidate.workers;
+      best.left_out = left_out;
+      for (size_t k = 0; k < hosts.hosts.size(); ++k) {
+        best.kept.push_back(hosts.hosts[k].name);
+        best.are_the_first &= hosts.hosts[k].name == model_.cluster().hosts[k].name;
       }
     }
-    return name == host && slowest < 0.95 * fastest;
+    return best;
   }
 
   /// The host that computes fastest, and the images per second that it would train alone.

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -25,6 +26,8 @@
 namespace syrtos::report {
 
 namespace {
+
+constexpr size_t kMostCompared = 26;  // as many letters as stand for runs
 
 std::string dumped(const nlohmann::json& data) {
   return data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -128,10 +131,7 @@ class LivePage::State {
       return HttpAnswer{.type = "application/json", .body = dumped(overview())};
     }
     std::vector<std::string> words = words_of(path);
-    const std::vector<std::string> known = runs_in(runs_directory_);
-    const auto is_known = [&](const std::string& name) {
-      return std::find(known.begin(), known.end(), name) != known.end();
-    };
+    const auto is_known = [&](const std::string& name) { return has_run(runs_directory_, name); };
     if (words.size() >= 2 && words[0] == "run" && is_known(words[1])) {
       auto& data = runs_[words[1]];
       if (!data) data = std::make_unique<LiveData>(runs_directory_ / words[1]);
@@ -140,6 +140,9 @@ class LivePage::State {
     if (words.size() < 3 || words[0] != "compare" || !path.ends_with('/')) return {};
     words.erase(words.begin());
     if (!std::all_of(words.begin(), words.end(), is_known)) return {};
+    // Each is read and explained: nobody may ask for more of that than a page can show.
+    const std::set<std::string> different(words.begin(), words.end());
+    if (different.size() < words.size() || words.size() > kMostCompared) return {};
     std::vector<Explained> runs;
     for (const std::string& name : words) {
       Explained one{read_run(runs_directory_ / name, {.trace = false}), {}};

@@ -53,6 +53,12 @@ json summary_of(const fs::path& path) {
 
 }  // namespace
 
+bool has_run(const fs::path& directory, const std::string& name) {
+  std::error_code error;
+  const bool is_name = name != "." && name != ".." && name.find('/') == std::string::npos;
+  return is_name && fs::exists(directory / name / run::name_of(run::File::job), error);
+}
+
 std::vector<std::string> runs_in(const fs::path& directory) {
   std::vector<std::pair<fs::file_time_type, std::string>> found;
   std::error_code error;

@@ -1,6 +1,7 @@
 #include "syrtos/strategy/wire.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "syrtos/base/error.h"
@@ -17,6 +18,14 @@ SparseGradient Residue::encode(const Floats& gradient) {
   left_.resize(gradient.count);
   for (size_t i = 0; i < gradient.count; ++i) {
     const float sum = left_[i] + gradient.data[i];
+    // Kept back, it would stay there for good, and nobody would learn of it.
+    if (!std::isfinite(sum)) {
+      fail_run(
+          "a gradient is {}: the learning rate is too high for this network, or its data has "
+          "values "
+          "that are not numbers",
+          gradient.data[i]);
+    }
     const auto index = static_cast<uint32_t>(2 * i);
     if (sum > threshold_) {
       sparse.words.push_back(index);
