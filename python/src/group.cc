@@ -49,6 +49,9 @@ PyGroup::PyGroup(int patience, bool encrypted) {
     group_ = std::make_unique<api::WorkerGroup>();
     return;
   }
+  if (const std::string note = started->note(); started->rank == 0 && !note.empty()) {
+    if (PyErr_WarnEx(PyExc_UserWarning, note.c_str(), 2) != 0) throw nb::python_error();
+  }
   raise_descriptor_limit();
   wait([&] {
     group_ = std::make_unique<api::WorkerGroup>(

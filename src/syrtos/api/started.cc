@@ -20,6 +20,7 @@ namespace syrtos::api {
 
 std::string address_of_leader(const launch::StartedRank& started,
                               const std::function<bool()>& should_stop) {
+  if (started.on_one_host) return launch::kThisHost;
   constexpr auto kPause = std::chrono::milliseconds(500);
   const auto end = Clock::now() + launch::kStartTimeout;
   for (;;) {

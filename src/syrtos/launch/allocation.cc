@@ -155,7 +155,10 @@ StartedRank by_srun(const Variables& variables) {
   const std::string node = get(variables, "SLURM_NODEID");
   const std::vector<int> counts = expand_counts("SLURM_STEP_TASKS_PER_NODE", tasks);
   const size_t at = node.empty() ? 0 : static_cast<size_t>(number("SLURM_NODEID", node));
-  if (at < counts.size()) started.here = counts[at];
+  if (at < counts.size()) {
+    started.here = counts[at];
+    started.on_one_host = started.here == started.ranks;
+  }
   if (const std::string cores = get(variables, "SLURM_CPUS_PER_TASK"); !cores.empty()) {
     started.cores = number("SLURM_CPUS_PER_TASK", cores);
   }
@@ -177,6 +180,7 @@ StartedRank by_variables(const Variables& variables) {
   }
   if (const std::string here = get(variables, "LOCAL_WORLD_SIZE"); !here.empty()) {
     started.here = number("LOCAL_WORLD_SIZE", here, 1);
+    started.on_one_host = started.here == started.ranks;
   }
   started.port = port_of(variables, "");
   // torchrun itself listens at MASTER_PORT.
@@ -199,6 +203,7 @@ std::optional<StartedRank> find_mpirun_rank(const Variables& variables) {
   started.here = started.ranks;
   if (const std::string here = get(variables, local); !here.empty()) {
     started.here = number(local, here, 1);
+    started.on_one_host = started.here == started.ranks;
   }
   started.leader = get(variables, "MASTER_ADDR");
   if (started.leader.empty() && started.here < started.ranks) {
@@ -213,9 +218,18 @@ std::optional<StartedRank> find_mpirun_rank(const Variables& variables) {
   started.token = fmt::format("mpirun-{}-{}:{}", job, started.leader, started.port);
   if (const std::string token = get(variables, "SYRTOS_TOKEN"); !token.empty()) {
     started.token = token;
+    started.secret = true;
   }
   if (started.ranks < 2) return std::nullopt;
   return started;
+}
+
+std::string StartedRank::note() const {
+  if (secret || on_one_host) return "";
+  return fmt::format(
+      "these ranks have no secret: whoever can reach port {} of {} and knows the job's number or "
+      "names can join, and read what crosses; give all of them the same SYRTOS_TOKEN",
+      port, leader);
 }
 
 std::vector<std::string> expand_nodes(const std::string& text) {

@@ -32,12 +32,16 @@ struct StartedRank {
   std::string by = {};  ///< "srun"
   int rank = 0;
   int ranks = 1;
-  int here = 1;             ///< of them on this machine
-  int cores = 0;            ///< for this one; 0: those of the machine, divided
-  std::string leader = {};  ///< host of rank 0
-  int port = 0;             ///< where rank 0 waits for the others
-  std::string token = {};   ///< that all of them know
-  bool secret = false;      ///< and nobody else: it is SYRTOS_TOKEN
+  int here = 1;              ///< of them on this machine
+  int cores = 0;             ///< for this one; 0: those of the machine, divided
+  std::string leader = {};   ///< host of rank 0
+  int port = 0;              ///< where rank 0 waits for the others
+  std::string token = {};    ///< that all of them know
+  bool secret = false;       ///< and nobody else: it is SYRTOS_TOKEN
+  bool on_one_host = false;  ///< for certain: then nothing of them can be reached from elsewhere
+
+  /// What people should know where whoever reaches rank 0 can join; empty: nothing.
+  std::string note() const;
 };
 
 /// srun (without MPI), torchrun's RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, and Kubernetes'

@@ -34,9 +34,9 @@ std::vector<Placement> placements_of(const StartedRank& started, int servers) {
 class Lead::Thread {
  public:
   Thread(const StartedRank& started, int servers, int patience, std::chrono::seconds timeout)
-      : scheduler_("", static_cast<uint16_t>(started.port), started.token,
-                   placements_of(started, servers), {Host{.name = "a host not known yet"}},
-                   patience),
+      : scheduler_(started.on_one_host ? kThisHost : "", static_cast<uint16_t>(started.port),
+                   started.token, placements_of(started, servers),
+                   {Host{.name = "a host not known yet"}}, patience),
         all_by_(Clock::now() + timeout),
         thread_(&Thread::run, this) {}
 

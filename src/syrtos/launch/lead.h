@@ -11,6 +11,9 @@ namespace syrtos::launch {
 /// In which all ranks that something else starts come, one after the other.
 constexpr std::chrono::minutes kStartTimeout{5};
 
+/// Where rank 0 is where all ranks are on one host: nobody else reaches it there.
+constexpr const char* kThisHost = "127.0.0.1";
+
 /// Where the ranks that something else has started meet: a scheduler (launch/scheduler.h) on a
 /// thread of rank 0's process. Whoever started the ranks also ends them: when one is lost, the
 /// others learn it through the world, and fail.

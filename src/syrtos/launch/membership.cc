@@ -172,10 +172,13 @@ bool Membership::handle(const std::vector<json>& messages) {
 }
 
 void Membership::send_report() {
-  if (begun_ && !begun_told_) {
-    channel_.send({{"begun", true}});
-    begun_told_ = true;
-    begun_told_.notify_all();
+  {
+    const std::lock_guard lock(mutex_);  // or next_team() could set back what is told here
+    if (begun_ && !begun_told_) {
+      channel_.send({{"begun", true}});
+      begun_told_ = true;
+      begun_told_.notify_all();
+    }
   }
   if (const Rank lost = blamed_.exchange(-1); lost >= 0) channel_.send({{"blames", lost}});
   json message;

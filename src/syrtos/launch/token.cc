@@ -23,7 +23,10 @@ std::string read_line(int input, size_t most, std::chrono::milliseconds timeout,
   while (line.size() <= most) {
     const int left = milliseconds_until(deadline);
     pollfd event{.fd = input, .events = POLLIN, .revents = 0};
-    if (left <= 0 || poll(&event, 1, left) == 0) break;
+    if (left <= 0) break;
+    const int ready = poll(&event, 1, left);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) break;
     const ssize_t got = ::read(input, part.data(), part.size());
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got <= 0) break;

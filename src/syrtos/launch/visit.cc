@@ -26,6 +26,8 @@ constexpr auto kFactsTime = milliseconds(15000);  // ssh gives up after 5 s; a l
 constexpr auto kReachTime = milliseconds(2500);   // a little longer than hosts try
 constexpr int kTick = 20;                         // milliseconds
 constexpr int kClockQuestions = 5;
+constexpr size_t kMostText = 1 << 20;  // bytes of a host's answers
+constexpr int kAnswersBlocks = 4;      // read at a time
 
 /// The conversation with one host.
 class Conversation {
@@ -54,27 +56,35 @@ class Conversation {
 
   bool knows_facts() const { return !facts_.empty(); }
   bool knows_clock() const { return clock_answers_ >= kClockQuestions; }
-  bool knows_reaches() const { return !reaches_.empty(); }
+  bool knows_reaches() const { return !reaches_.is_null(); }
+  /// What it said is not what our program says.
+  bool garbled() const { return garbled_; }
   bool over() { return process_.ended().has_value(); }
   Ending ending() { return process_.ended().value_or(Ending{}); }
   const std::string& error() const { return error_; }
   const std::string& facts() const { return facts_; }
-  const std::string& reaches() const { return reaches_; }
+  const json& reaches() const { return reaches_; }
+  int port() const { return port_; }
   double clock_ahead() const { return clock_ahead_; }
   double clock_error() const { return clock_error_; }
 
  private:
   static void read(const Descriptor& from, std::string& text) {
     std::array<char, 4096> block;
-    for (ssize_t count = 1; count > 0;) {
-      count = ::read(from.get(), block.data(), block.size());
-      if (count > 0) text.append(block.data(), static_cast<size_t>(count));
+    // Whoever prints without an end must not keep us from the others, and fills no memory.
+    for (int blocks = 0; blocks < kAnswersBlocks; ++blocks) {
+      const ssize_t count = ::read(from.get(), block.data(), block.size());
+      if (count <= 0) return;
+      if (text.size() < kMostText) text.append(block.data(), static_cast<size_t>(count));
     }
   }
 
   void hear(const std::string& line) {
     if (line.starts_with(kFactsWord)) {
       facts_ = line.substr(std::string_view(kFactsWord).size());
+      const json facts = json::parse(facts_, nullptr, false);
+      garbled_ = !facts.is_object() || !facts.value("port", json()).is_number_integer();
+      if (!garbled_) port_ = facts["port"];
       ask_for_time();
     } else if (line.starts_with(kClockWord)) {
       // The answer was given in the middle between question and arrival, as far as we can know.
@@ -87,8 +97,16 @@ class Conversation {
       }
       if (++clock_answers_ < kClockQuestions) ask_for_time();
     } else if (line.starts_with(kReachesWord)) {
-      reaches_ = line.substr(std::string_view(kReachesWord).size());
+      reaches_ = json::parse(line.substr(std::string_view(kReachesWord).size()), nullptr, false);
+      garbled_ = garbled_ || !are_reaches(reaches_);
     }
+  }
+
+  static bool are_reaches(const json& text) {
+    return text.is_array() && std::all_of(text.begin(), text.end(), [](const json& one) {
+             return one.is_object() && one.value("name", json()).is_string() &&
+                    one.value("problem", json()).is_string();
+           });
   }
 
   void ask_for_time() {
@@ -100,7 +118,9 @@ class Conversation {
   std::string output_;
   std::string error_;
   std::string facts_;
-  std::string reaches_;
+  json reaches_ = nullptr;
+  int port_ = 0;
+  bool garbled_ = false;
   double asked_at_ = 0;
   int clock_answers_ = 0;
   double clock_ahead_ = 0;
@@ -160,7 +180,7 @@ class Visiting {
         if (other == i || !talks_[other]->knows_clock()) continue;
         peers.push_back({{"name", hosts_[other].name},
                          {"address", addresses[other]},
-                         {"port", json::parse(talks_[other]->facts()).value("port", 0)}});
+                         {"port", talks_[other]->port()}});
       }
       const std::string here = world::own_address_towards(hosts_[i].address);
       peers.push_back({{"name", kLauncher}, {"address", here}, {"port", answering_.port()}});
@@ -179,6 +199,13 @@ class Visiting {
                                         hosts_[i].name, kFactsTime / seconds(1));
       return visit;
     }
+    if (talk.garbled()) {
+      visit.problem = fmt::format(
+          "host {} said something else than this program's answers: is the program there another "
+          "one?",
+          hosts_[i].name);
+      return visit;
+    }
     visit.facts = talk.facts();
     visit.clock_ahead_s = talk.clock_ahead();
     visit.clock_error_s = talk.clock_error();
@@ -187,7 +214,7 @@ class Visiting {
           fmt::format("host {} fell silent while it tried to reach the others", hosts_[i].name);
       return visit;
     }
-    for (const json& one : json::parse(talk.reaches())) {
+    for (const json& one : talk.reaches()) {
       visit.reaches.emplace_back(one.at("name"), one.at("problem"));
     }
     return visit;
