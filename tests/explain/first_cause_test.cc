@@ -4,6 +4,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <array>
+
 #include "syrtos/report/explain.h"
 #include "syrtos/report/run_reader.h"
 #include "tests/train/simulated.h"
@@ -16,17 +19,17 @@ using report::Cause;
 using report::CauseKind;
 using testing::HasSubstr;
 
-/// Of those that a run makes itself: how long such short ones take to start, and whether they get
-/// a CPU all the time, is a matter of what else runs here. So what threads waited for CPUs is
-/// forgotten: where they waited, no kernel is blamed.
+/// Of those that a run's steps make: how long such short runs take to start, to evaluate and to save,
+/// and whether they get a CPU all the time, is a matter of what else runs here. So what threads waited
+/// for CPUs is forgotten: where they waited, no kernel is blamed.
 Cause first_cause(const JobRequest& job) {
   report::Run run = report::read_run(job.run);
   for (run::RankTraffic& rank : run.exchange->ranks) rank.ready_s = 0;
   const report::Explanation explanation = report::explain(run, {.simulate = false});
   for (const Cause& cause : explanation.causes) {
-    const bool of_others = cause.kind == CauseKind::start || cause.kind == CauseKind::pause ||
-                           cause.kind == CauseKind::cpus;
-    if (!of_others) return cause;
+    constexpr std::array kOfOthers = {CauseKind::start, CauseKind::pause, CauseKind::cpus,
+                                      CauseKind::evaluation, CauseKind::checkpoint};
+    if (std::find(kOfOthers.begin(), kOfOthers.end(), cause.kind) == kOfOthers.end()) return cause;
   }
   throw RunError("no cause was found");
 }

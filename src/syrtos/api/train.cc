@@ -14,13 +14,6 @@ namespace syrtos::api {
 
 namespace {
 
-class Silent final : public train::TrainObserver {
- public:
-  void started(const train::StartInfo&) override {}
-  void step(const train::StepProgress&) override {}
-  void epoch(const run::EpochMetrics&) override {}
-};
-
 /// All workers are in this process, so they divide its cores.
 job::JobRequest with_threads(job::JobRequest job, int cores) {
   if (job.threads == 0 && job.workers > 1) {
@@ -57,7 +50,7 @@ Trained train(const TrainRequest& request, const Surroundings& surroundings,
 }
 
 Trained train(const TrainRequest& request, const Surroundings& surroundings) {
-  Silent nobody;
+  train::TrainObserver nobody;
   return train(request, surroundings, nobody);
 }
 

@@ -3,12 +3,12 @@
 
 #include <sstream>
 
+#include "syrtos/base/checksum.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/log.h"
 #include "syrtos/base/program_file.h"
 #include "syrtos/launch/ask.h"
 #include "syrtos/launch/bring.h"
-#include "syrtos/launch/checksum.h"
 #include "syrtos/launch/remote.h"
 
 namespace syrtos::launch {
@@ -67,7 +67,7 @@ std::string judge(Host& host, const RemoteShell& shell, const std::string& progr
 std::string program_identity() { return short_form(find_identity(identity_line(1))); }
 
 std::string identity_line(int cores) {
-  return fmt::format("{} {} {} {}", kIdentity, SYRTOS_VERSION, file_sha256(program_file()), cores);
+  return fmt::format("{} {} {} {}", kIdentity, SYRTOS_VERSION, file_checksum(Checksum::Kind::sha256, program_file()), cores);
 }
 
 void prepare_hosts(std::vector<Host>& hosts, const RemoteShell& shell, const HostProgram& program,

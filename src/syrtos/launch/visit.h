@@ -24,7 +24,7 @@ struct Visit {
 };
 
 /// Visits all hosts at the same time. `command`: what runs there and calls be_visited(); the host's
-/// address is added. Blocks, for at most some 8 s. Throws RunError when it is interrupted.
+/// address is added. Blocks, for at most some 18 s. Throws RunError when it is interrupted.
 std::vector<Visit> visit_hosts(const std::vector<Host>& hosts, const RemoteShell& shell,
                                const std::vector<std::string>& command,
                                const std::function<bool()>& should_stop);

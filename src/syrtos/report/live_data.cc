@@ -68,7 +68,7 @@ json progress_json(const run::Progress& progress, double pace, double images_per
   return text;
 }
 
-/// That every rank has done.
+/// As many as every rank has done.
 int64_t steps_of_all(const Explanation& explanation) {
   int64_t steps = explanation.ranks.empty() ? 0 : INT64_MAX;
   for (const RankTime& rank : explanation.ranks) steps = std::min(steps, rank.steps);

@@ -14,12 +14,12 @@ struct LiveOptions {
   bool begins = false;     ///< the run's directory may still be empty
 };
 
-/// Also, where `run` is a search: / is its page, /run/0001/ that of a trial.
-/// Also, where `run` is a directory of runs: / lists them, /run/NAME/ is the page of one, and
-/// /compare/NAME/NAME/ shows some side by side.
-///
 /// A run's page, served while it goes on and after: / the page, /data.json what it shows (asked for
 /// every second), /metrics the same for Prometheus. It reads the run directory and nothing else.
+///
+/// Where `run` is a directory of runs, / lists them, /run/NAME/ is the page of one, and
+/// /compare/NAME/NAME/ shows some side by side. Where it is a search, / is its page, and /run/0001/
+/// that of a trial.
 class LivePage {
  public:
   /// Throws RequestError: no run, the port is taken.

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "syrtos/data/fetch/checksum.h"
+#include "syrtos/data/fetch/contents.h"
 #include "syrtos/data/files/workplace.h"
 #include "syrtos/data/open.h"
 #include "syrtos/data/sets/table.h"

@@ -4,10 +4,11 @@
 
 #include <optional>
 
+#include "syrtos/base/checksum.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 #include "syrtos/base/log.h"
-#include "syrtos/data/fetch/checksum.h"
+#include "syrtos/data/fetch/contents.h"
 #include "syrtos/data/fetch/fetch.h"
 #include "syrtos/data/files/workplace.h"
 #include "syrtos/data/open.h"
@@ -79,7 +80,7 @@ void verify_published(const KnownSet& known, const fs::path& path, Observer& obs
   for (const PublishedSum& published : known.published) {
     const fs::path file = fs::is_directory(path) ? path / published.file : path;
     if (file.filename() != published.file || !fs::exists(file)) continue;
-    const std::string sum = file_md5(file);
+    const std::string sum = file_checksum(Checksum::Kind::md5, file);
     if (sum != published.md5) {
       fail_request("{} is not the published file: expected MD5 {}, found {}", file.string(),
                    published.md5, sum);

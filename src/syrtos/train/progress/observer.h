@@ -49,9 +49,9 @@ struct StepProgress {
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
-  virtual void started(const StartInfo& info) = 0;
-  virtual void step(const StepProgress& progress) = 0;
-  virtual void epoch(const EpochMetrics& metrics) = 0;
+  virtual void started(const StartInfo& /*info*/) {}
+  virtual void step(const StepProgress& /*progress*/) {}
+  virtual void epoch(const EpochMetrics& /*metrics*/) {}
   /// The run goes on without this worker.
   virtual void lost(int /*worker*/) {}
   /// Something that people should know, and that does not end the run.

@@ -11,13 +11,6 @@ using world::World;
 
 namespace {
 
-class Silent final : public TrainObserver {
- public:
-  void started(const StartInfo&) override {}
-  void step(const StepProgress&) override {}
-  void epoch(const EpochMetrics&) override {}
-};
-
 /// The others need not go on until they miss this one.
 Task<> note_failure(Task<> task, std::atomic<bool>& failed) {
   try {
@@ -41,7 +34,7 @@ ThreadTeam::ThreadTeam(const Job& job, const TrainerOptions& options) : serving_
 Outcome ThreadTeam::run(TrainObserver& observer, const std::function<bool()>& should_stop) {
   std::vector<Outcome> outcomes(workers_.size());
   std::atomic<bool> failed{false};
-  Silent silent;
+  TrainObserver silent;
   const auto stop = [&] { return failed || should_stop(); };
   world::TcpOptions options;
   // Those who share weights have few and small messages.
