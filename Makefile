@@ -84,7 +84,7 @@ bench-scaling: build ## training on 1 to 8 hosts side by side with PyTorch's DDP
 	@python3 bench/scaling.py $(BENCH)
 
 studies: build  ## the studies of docs/studies (QUICK=1: small; STUDY="a b": some)
-	@for study in $(or $(STUDY),a b d); do QUICK=$(QUICK) python3 -B studies/$${study}_*.py || exit 1; done
+	@for study in $(or $(STUDY),a b d l); do QUICK=$(QUICK) python3 -B studies/$${study}_*.py || exit 1; done
 
 bench-first-hour: ## what building costs, from nothing and after one change (BENCH="--jobs 2 ...")
 	@tools/bootstrap test

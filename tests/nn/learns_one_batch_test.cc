@@ -19,6 +19,9 @@ struct Case {
   float rate;
   int steps = 10;
   DType dtype = DType::f32;
+  int64_t height = 0;  ///< Of pictures of one channel; 0: they have three and are square.
+
+  Shape image() const { return height > 0 ? Shape{1, height, side} : Shape{3, side, side}; }
 };
 
 constexpr int64_t kBatch = 4;
@@ -28,16 +31,17 @@ class LearnsOneBatch : public testing::TestWithParam<Case> {};
 
 // Stripes, of another width and colour for each sample, under some noise: deep networks hardly tell
 // samples of pure noise apart.
-void fill_inputs(graph::Program& program, int64_t side) {
+void fill_inputs(graph::Program& program, const Shape& image) {
+  const int64_t plane = image[1] * image[2];
   std::mt19937 random(17);
   std::normal_distribution<float> normal;
-  Tensor images({DType::f32, {kBatch, 3, side, side}});
+  Tensor images({DType::f32, {kBatch, image[0], image[1], image[2]}});
   Tensor labels({DType::s32, {kBatch}});
   for (int64_t i = 0; i < images.elements(); ++i) {
-    const int64_t sample = i / (3 * side * side);
-    const int64_t channel = i / (side * side) % 3;
-    const int64_t row = i / side % side;
-    const float colour = channel == sample % 3 ? 2.0F : -0.5F;
+    const int64_t sample = i / (image[0] * plane);
+    const int64_t channel = i / plane % image[0];
+    const int64_t row = i % plane / image[2];
+    const float colour = image[0] == 1 || channel == sample % 3 ? 2.0F : -0.5F;
     const float stripe = row / (1 + sample) % 2 == 0 ? colour : 0;
     images.set(i, stripe + 0.3F * normal(random));
   }
@@ -60,15 +64,20 @@ void update(const graph::Parameters& parameters, std::vector<float>& velocity, f
 
 TEST_P(LearnsOneBatch, AndItsLossGoesDown) {
   const Case& c = GetParam();
-  Model model = find_network(c.network).build(
-      {.batch = kBatch, .classes = kClasses, .height = c.side, .width = c.side, .dtype = c.dtype});
+  const Shape image = c.image();
+  Model model = find_network(c.network).build({.batch = kBatch,
+                                               .classes = kClasses,
+                                               .channels = image[0],
+                                               .height = image[1],
+                                               .width = image[2],
+                                               .dtype = c.dtype});
   graph::add_gradients(model.graph, model.loss);
   graph::optimise(model.graph);
   const auto backend = ops::cpu::make_backend();
   const auto parameters = std::make_shared<graph::Parameters>();
   const auto program = graph::compile(model.graph, *backend, parameters);
   initialize_parameters(model, 1, *parameters);
-  fill_inputs(*program, c.side);
+  fill_inputs(*program, image);
 
   std::vector<float> velocity;
   std::vector<float> losses;
@@ -89,6 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"mlp", 8, 0.01F}, Case{"mlp", 8, 0.01F, 10, DType::bf16},
         Case{"lenet5", 28, 0.02F, 20}, Case{"lenet5", 32, 0.02F, 20, DType::bf16},
         Case{"mnist-cnn", 12, 0.01F, 20}, Case{"alexnet", 63, 0.005F, 12},
+        Case{"alexnet-2col", 63, 0.01F, 16},
         Case{"vgg16e", 32, 0.005F, 16}, Case{"googlenet", 79, 0.005F, 15},
         Case{"squeezenet", 64, 0.003F, 20}, Case{"squeezenet", 64, 0.003F, 20, DType::bf16},
         Case{"resnet18", 32, 0.01F}, Case{"resnet34", 32, 0.01F}, Case{"resnet50", 32, 0.01F},
@@ -96,6 +106,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"resnet18", 32, 0.01F, 10, DType::bf16}, Case{"cifar10-fast", 32, 0.1F, 15},
         Case{"cifar10-fast", 32, 0.1F, 15, DType::bf16}, Case{"signal-cnn", 16, 0.02F, 20},
         Case{"signal-cnn", 16, 0.02F, 20, DType::bf16}, Case{"redshift-cnn", 16, 0.01F, 20},
+        Case{"land-cover", 32, 0.001F, 20, DType::f32, 396},
+        Case{"land-cover", 32, 0.001F, 20, DType::bf16, 396},
         Case{"lstm-mnist", 8, 0.1F, 25}, Case{"lstm-mnist", 8, 0.1F, 25, DType::bf16}),
     [](const auto& info) {
       std::string name = info.param.network + "_" + to_string(info.param.dtype);

@@ -39,6 +39,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Size{"lenet5", 3, 32, 10, 62006, 0},       //
                     Size{"mnist-cnn", 1, 28, 10, 1199882, 0},  //
                     Size{"alexnet", 3, 224, 1000, 61100840, 714188480},
+                    Size{"alexnet-2col", 3, 224, 1000, 60965224, 724406816},
                     Size{"vgg16e", 3, 224, 1000, 143667240, 19632062464},
                     Size{"googlenet", 3, 224, 1000, 13378280, 0},
                     Size{"squeezenet", 3, 224, 1000, 1248424, 818924576},
@@ -85,6 +86,36 @@ TEST(TableSize, SignalCnn) {
 TEST(TableSize, RedshiftCnn) {
   EXPECT_EQ(parameters_at("redshift-cnn", {.classes = 30, .channels = 1, .height = 1, .width = 64}),
             dense(8, 16) + 2 * dense(8 * 16, 16) + dense(64 * 16, 30));
+}
+
+TEST(TableSize, LandCover) {
+  const auto pictures = [](int64_t bands, int64_t width) {
+    return conv(bands, width, 5) + conv(width, 2 * width, 3) + conv(2 * width, 2 * width, 3) +
+           conv(2 * width, 4 * width, 3) + 2 * conv(4 * width, 4 * width, 3) +
+           dense(4 * width * 4 * 4, 1024);
+  };
+  const int64_t heights =
+      conv(1, 32, 3) + conv(32, 64, 3) + conv(64, 128, 3) + conv(128, 128, 3) + dense(2048, 512);
+  const int64_t lines =
+      dense(7, 64) + dense(7 * 64, 128) + dense(7 * 128, 256) + dense(8192, 512);
+  const int64_t head = dense(3072, 4096) + dense(4096, 2048) + dense(2048, 8);
+  const ModelOptions scene = {.classes = 8, .channels = 0, .height = 0, .width = 0};
+  EXPECT_EQ(parameters_at("land-cover", scene),
+            pictures(10, 64) + pictures(2, 48) + heights + lines + head);
+}
+
+TEST(LandCover, RefusesSamplesThatAreNoScene) {
+  const auto build = [](int64_t height) {
+    find_network("land-cover").build({.batch = 2, .channels = 1, .height = height, .width = 32});
+  };
+  build(12 * 32 + 8 + 4);
+  try {
+    build(400);
+    FAIL() << "expected a refusal";
+  } catch (const RequestError& error) {
+    EXPECT_NE(std::string(error.what()).find("expected samples of 1x788x64"), std::string::npos)
+        << error.what();
+  }
 }
 
 int64_t lstm(int64_t in, int64_t units) { return 4 * units * (in + units + 2); }

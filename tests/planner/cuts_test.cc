@@ -5,7 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <cstdlib>
+#include <ctime>
 #include <numeric>
 #include <random>
 
@@ -134,11 +135,13 @@ TEST(CutsOfPlans, AThousandOperatorsOnManyHostsArePlannedInTime) {
     host.bandwidth = 117e6;
     host.latency = 60e-6;
   }
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // whatever else runs here takes none of it
   const Plan plan = make_plan(workload, cluster, {});
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  RecordProperty("seconds", std::to_string(took.count()));
+  const double took = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  RecordProperty("seconds", std::to_string(took));
   EXPECT_GT(plan.considered, 100);
+  const char* patience = std::getenv("SYRTOS_TEST_PATIENCE");  // of sanitizers
+  EXPECT_LT(took, 30 * (patience == nullptr ? 1 : std::atof(patience)));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "syrtos/base/error.h"
+#include "syrtos/job/record.h"
 #include "syrtos/report/explain.h"
 #include "syrtos/report/run_reader.h"
 #include "tests/report/made_run.h"
@@ -313,6 +314,55 @@ TEST(Advice, ThatWouldBeRefusedOrChangeNothingIsNotGiven) {
     EXPECT_TRUE(!all_reduce || advice.options.find("--workers 1") != std::string::npos)
         << advice.options;
   }
+}
+
+/// alexnet in two parts whose ranks compute for so long.
+Explanation explain_parts(double first_s, double second_s, int64_t micro_batches) {
+  MadeRun made(2);
+  job::JobRequest request;
+  request.network = "alexnet";
+  request.input = "3x64x64";
+  request.data = "random";
+  request.workers = 2;
+  request.batch = 32;
+  request.accumulate = micro_batches;
+  request.split = "classifier.1";
+  request.sync = "split";
+  made.batch = 32;
+  for (auto& step : made.steps) step = {};
+  made.steps[0][Part::backward] = first_s;
+  made.steps[1][Part::backward] = second_s;
+  const double idle = std::max(first_s, second_s) / static_cast<double>(micro_batches);
+  for (auto& step : made.steps) {
+    step[Part::bubble] = std::max(first_s, second_s) + idle - step[Part::backward];
+  }
+  made.write_all();
+  made.write("job.toml", job::to_record(request));
+  nlohmann::json parts = nlohmann::json::parse(made_parts(2, 100 * made.steps[0].sum()));
+  parts["parts"][0].update({{"network_parts", 2}, {"split", request.split}, {"sync", "split"}});
+  made.write("parts.json", parts.dump());
+  return explain_made(made);
+}
+
+TEST(Advice, ForAnUnevenPartNamesTheLayersThatAnotherShouldHave) {
+  const Explanation explanation = explain_parts(0.9, 0.3, 32);
+  EXPECT_EQ(first_cause(explanation).kind, CauseKind::parts);
+  EXPECT_THAT(first_cause(explanation).text,
+              HasSubstr("part 1 computes 900 ms, all of them 600 ms on average"));
+  const Advice& advice = first_advice(explanation);
+  EXPECT_THAT(advice.what, HasSubstr("move features.8 ... features.10 to part 2"));
+  EXPECT_EQ(advice.options, "--split features.8");
+  EXPECT_EQ(advice.certainty, Certainty::reckoned);
+  EXPECT_GT(advice.speed_up, 1.05);
+  EXPECT_LT(advice.speed_up, 1.5);  // of even parts
+}
+
+TEST(Advice, ForPartsThatWaitForTheFirstAndTheLastIsMoreMicroBatches) {
+  const Explanation explanation = explain_parts(0.5, 0.5, 2);
+  EXPECT_EQ(first_cause(explanation).kind, CauseKind::parts);
+  EXPECT_THAT(first_cause(explanation).text, HasSubstr("with 2 micro-batches in 2 parts"));
+  EXPECT_EQ(first_advice(explanation).options, "--accumulate 4");
+  EXPECT_FALSE(advises(explanation, "--split"));
 }
 
 TEST(Advice, EvaluatingOrSavingLessIsGivenOnlyWhereItIsLess) {

@@ -286,6 +286,63 @@ TEST_F(Parts, WhatTheyCannotBeIsRefused) {
   EXPECT_THAT(error_of([](JobRequest& job) { job.pipeline = "2f2b"; }), HasSubstr("--pipeline"));
 }
 
+TEST_F(Parts, ThatComputeWithAnotherPrecisionAreNamed) {
+  const JobRequest request = job_of("differ", 2, "layers:2");
+  JobRequest other = request;
+  other.precision = "bf16";
+  Trainer first(resolve(request, cpu_info(), "nowhere"), 0);
+  Trainer second(resolve(other, cpu_info(), "nowhere"), 1);
+  first.begin();
+  Silent silent;
+  Outcome outcome;
+  world::LocalCluster cluster(2);
+  try {
+    world::run_all(cluster, [&](World& world) -> Task<> {
+      Trainer& mine = world.rank() == 0 ? first : second;
+      return keep_result(mine.run(world, silent, [] { return false; }), outcome);
+    });
+    ADD_FAILURE() << "they trained";
+  } catch (const RequestError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("job precision: expected \"f32\""));
+    EXPECT_THAT(error.what(), HasSubstr("found \"bf16\""));
+  }
+}
+
+/// The original form of AlexNet: what each column needs of the other crosses in turn.
+TEST_F(Parts, TheColumnsOfAlexNetAreTheSameAsOnOneWorker) {
+  JobRequest whole = job_of("whole", 1, "none", 2);
+  JobRequest columns = job_of("columns", 2, "branches", 2);
+  for (JobRequest* job : {&whole, &columns}) {
+    job->network = "alexnet-2col";
+    job->input = "3x63x63";
+    job->classes = 3;
+    job->samples = 8;
+    job->batch = 4;
+    job->epochs = 1;
+  }
+  EXPECT_EQ(resolve(columns, cpu_info(), "nowhere").placement.pieces, 2);
+  expect_same(train(whole), train(columns));
+  expect_same(whole, columns);
+}
+
+/// A branch for each instrument, and the layers that join them.
+TEST_F(Parts, TheBranchesOfLandCoverAreTheSameAsOnOneWorker) {
+  JobRequest whole = job_of("whole", 1, "none", 2);
+  JobRequest branches = job_of("branches", 5, "branches", 2);
+  for (JobRequest* job : {&whole, &branches}) {
+    job->network = "land-cover";
+    job->input = "1x396x32";  // of 32x32 pixels
+    job->samples = 8;
+    job->batch = 4;
+    job->epochs = 1;
+  }
+  EXPECT_EQ(resolve(branches, cpu_info(), "nowhere").parts_text,
+            "optical.conv1 to optical.fc, radar.conv1 to radar.fc, elevation.conv1 to "
+            "elevation.fc, spectrum.conv1 to spectrum.fc, head.fc1 to head.fc3");
+  expect_same(train(whole), train(branches));
+  expect_same(whole, branches);
+}
+
 TEST_F(Parts, AreNamedByAFileToo) {
   const auto file = write("cuts.txt", "# where parts begin\nconv2\n  fc1  # and here\n");
   JobRequest request = job_of("run", 3, file.string());

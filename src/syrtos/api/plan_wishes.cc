@@ -33,6 +33,23 @@ int count_of(const std::string& text) {
   return number;
 }
 
+/// "none,columns,layers:4": of these. Names of layers are where one cut begins its parts.
+std::vector<strategy::Split> splits_of(const std::string& text) {
+  using Kind = strategy::Split::Kind;
+  std::vector<strategy::Split> splits;
+  for (const std::string& word : split(text)) {
+    strategy::Split wish = strategy::parse_split(word);
+    const auto cut = std::find_if(splits.begin(), splits.end(),
+                                  [](const auto& one) { return one.kind == Kind::names; });
+    if (wish.kind == Kind::names && cut != splits.end()) {
+      cut->names.push_back(word);
+    } else {
+      splits.push_back(std::move(wish));
+    }
+  }
+  return splits;
+}
+
 SearchSpace space_of(const PlanWishes& wishes, const ClusterProfile& cluster) {
   SearchSpace space;
   for (const std::string& word : split(wishes.exchanges)) {
@@ -44,17 +61,7 @@ SearchSpace space_of(const PlanWishes& wishes, const ClusterProfile& cluster) {
   for (const std::string& word : split(wishes.wires)) {
     space.wires.push_back(strategy::parse_wire(word));
   }
-  for (const std::string& word : split(wishes.splits)) {
-    const strategy::Split wish = strategy::parse_split(word);
-    using Kind = strategy::Split::Kind;
-    if (wish.kind == Kind::branches || wish.kind == Kind::names) {
-      fail_request(
-          "--split: expected none, columns, layers:N or auto (any number of parts, cut where it is "
-          "best), found '{}': a plan finds out where to cut",
-          word);
-    }
-    space.splits.push_back(wish);
-  }
+  space.splits = splits_of(wishes.splits);
   for (const std::string& word : split(wishes.pipelines)) {
     space.pipelines.push_back(strategy::parse_pipeline(word));
   }

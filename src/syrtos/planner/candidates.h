@@ -13,7 +13,9 @@ struct SearchSpace {
   std::vector<strategy::Exchange> exchanges = {};
   std::vector<strategy::Sync> syncs = {};
   std::vector<strategy::Wire> wires = {};
-  std::vector<strategy::Split> splits = {};  ///< "layers:N" for so many parts, "auto" for any
+  /// "layers:N" for so many parts, "auto" for any, cut where it is best; "branches" and names of
+  /// layers for these parts as they are.
+  std::vector<strategy::Split> splits = {};
   std::vector<strategy::Pipeline> pipelines = {};
   double bucket_mb = 0;  ///< 0: chosen from latency and bandwidth
 };

@@ -27,13 +27,32 @@ int most_pieces(const NetworkGraph& network) {
                                         [](const graph::Unit& unit) { return unit.can_begin; }));
 }
 
-std::vector<int> part_counts(const SearchSpace& space, int workers, int pieces) {
+bool is_given(const Split& split) {
+  return split.kind == Split::Kind::branches || split.kind == Split::Kind::names;
+}
+
+/// Cuts that were asked for as they are, with their number of pieces as parts. Throws RequestError.
+std::vector<Split> given_cuts(const SearchSpace& space, const NetworkGraph& network) {
+  std::vector<Split> given;
+  for (Split split : space.splits) {
+    if (!is_given(split)) continue;
+    split.parts = network.cut(split, 0)->placement.pieces;
+    given.push_back(std::move(split));
+  }
+  return given;
+}
+
+std::vector<int> part_counts(const SearchSpace& space, const std::vector<Split>& given, int workers,
+                             int pieces) {
   const auto may = [&](int parts) {
     return space.splits.empty() ||
-           std::any_of(space.splits.begin(), space.splits.end(), [&](const Split& split) {
-             return split.kind == Split::Kind::automatic ||
-                    (split.kind == Split::Kind::layers && split.parts == parts);
-           });
+           std::any_of(space.splits.begin(), space.splits.end(),
+                       [&](const Split& split) {
+                         return split.kind == Split::Kind::automatic ||
+                                (split.kind == Split::Kind::layers && split.parts == parts);
+                       }) ||
+           std::any_of(given.begin(), given.end(),
+                       [&](const Split& split) { return split.parts == parts; });
   };
   std::vector<int> counts;
   for (int parts = 2; parts <= std::min({workers, pieces, kMostParts}); ++parts) {
@@ -114,13 +133,14 @@ bool is_possible(const Workload& workload, const Candidate& way) {
   return step_samples(workload, way) <= workload.samples;
 }
 
-/// A part for each branch, where there are as many.
-std::optional<Candidate> by_branches(const Workload& workload, Candidate way) {
-  way.options.split = {Split::Kind::branches, way.options.split.parts, {}};
+/// The way with this cut, where it has as many parts.
+std::optional<Candidate> with_cut(const Workload& workload, Candidate way, const Split& split) {
+  const int parts = way.options.split.parts;
+  way.options.split = {split.kind, parts, split.names};
   way.options.pipeline = {};
   try {
     const auto cut = workload.network->cut(way.options.split, 0);
-    if (cut->placement.pieces != way.options.split.parts) return {};
+    if (cut->placement.pieces != parts) return {};
     if (!cut->goes_one_way()) way.options.pipeline.kind = Pipeline::Kind::fill_drain;
   } catch (const RequestError&) {
     return {};
@@ -129,6 +149,13 @@ std::optional<Candidate> by_branches(const Workload& workload, Candidate way) {
 }
 
 }  // namespace
+
+bool may_move_cuts(const SearchSpace& space) {
+  return space.splits.empty() ||
+         std::any_of(space.splits.begin(), space.splits.end(), [](const Split& split) {
+           return split.kind == Split::Kind::automatic || split.kind == Split::Kind::layers;
+         });
+}
 
 bool may_cut(const SearchSpace& space, const Workload& workload) {
   if (workload.network == nullptr || most_pieces(*workload.network) < 2) return false;
@@ -146,7 +173,9 @@ std::vector<Candidate> part_candidates(const SearchSpace& space, const ClusterPr
     pipelines.push_back({});
     if (workers <= kAllParts) pipelines.push_back({Pipeline::Kind::interleaved, 2});
   }
-  for (const int parts : part_counts(space, workers, pieces)) {
+  const std::vector<Split> given = given_cuts(space, *workload.network);
+  const bool finds = may_move_cuts(space);
+  for (const int parts : part_counts(space, given, workers, pieces)) {
     for (const strategy::Options& options : exchanges(space, workers / parts)) {
       Candidate way{workers, options};
       way.options.split = Split::layers(parts);
@@ -154,6 +183,13 @@ std::vector<Candidate> part_candidates(const SearchSpace& space, const ClusterPr
       for (const int64_t micros :
            micro_batch_counts(workload, worker_batch(workload, way), parts, few)) {
         way.micro_batches = micros;
+        way.options.split = Split::layers(parts);
+        way.options.pipeline = {};
+        for (const Split& split : given) {
+          const auto cut = with_cut(workload, way, split);
+          if (cut && is_possible(workload, *cut)) all.push_back(*cut);
+        }
+        if (!finds) continue;
         for (const Pipeline& pipeline : pipelines) {
           way.options.split = Split::layers(parts);
           way.options.pipeline = pipeline;
@@ -163,7 +199,8 @@ std::vector<Candidate> part_candidates(const SearchSpace& space, const ClusterPr
           way.options.split = splits[0];
           all.push_back(way);
           if (!(pipeline == Pipeline{})) continue;
-          if (auto branches = by_branches(workload, way)) all.push_back(*branches);
+          const auto branches = with_cut(workload, way, {Split::Kind::branches, parts, {}});
+          if (branches) all.push_back(*branches);
         }
       }
     }

@@ -15,6 +15,8 @@ std::vector<Candidate> part_candidates(const SearchSpace& space, const ClusterPr
 
 /// Whether a plan may cut the network into parts.
 bool may_cut(const SearchSpace& space, const Workload& workload);
+/// And the plan finds out where.
+bool may_move_cuts(const SearchSpace& space);
 
 /// The bytes that the largest of the parts needs at least, in whatever way a plan may cut the
 /// network, and the way; nothing where it may not.

@@ -220,6 +220,7 @@ class Planner {
 
   /// Other cuts than the most promising ones, for the best ways in parts.
   void try_cuts() {
+    if (!may_move_cuts(options_.space)) return;
     constexpr size_t kBest = 3;
     std::vector<Candidate> best;
     for (const Prediction& prediction : all_) {

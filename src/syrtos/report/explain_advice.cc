@@ -314,14 +314,17 @@ class Adviser {
 
   void parts_that_wait(double gone) {
     const WaitingParts waits = waiting_parts(explanation_, run_);
-    if (waits.unequal) {
-      add(gone, Certainty::at_most,
-          "cut the network elsewhere: --split with names of the layers that begin the parts, so "
-          "that the slowest one has fewer");
-    } else if (waits.more_micro_batches > 0) {
+    if (waits.more_micro_batches > 0) {
       change(without(waits.more_gain), Certainty::reckoned,
              {{"accumulate", fmt::format("{}", waits.more_micro_batches)}},
              "more micro-batches, so that parts wait less for the first and the last one");
+    }
+    const std::optional<job::Job> job = asked_.job();
+    if (!job) return;
+    if (const auto cut = evener_cut(waits, explanation_, *job)) {
+      change(without(std::min(cut->gain, 1 - 1 / gone)), Certainty::reckoned,
+             {{"distribute.split", cut->split}},
+             fmt::format("parts that are even: move {}", cut->moves));
     }
   }
 

@@ -8,7 +8,6 @@
 #include "syrtos/base/error.h"
 #include "syrtos/job/file.h"
 #include "syrtos/job/networks.h"
-#include "syrtos/job/resolve.h"
 #include "syrtos/nn/zoo/zoo.h"
 
 namespace syrtos::report {
@@ -24,6 +23,23 @@ AskedAgain::AskedAgain(const Run& run) {
   known_ = !before_.empty();
 }
 
+job::Job AskedAgain::with_random_data(job::JobRequest request, job::Own own) const {
+  request.data = "random";
+  request.samples = samples_;
+  request.run.clear();
+  request.replay.clear();
+  return job::resolve(request, cpu_info(), {}, std::move(own));
+}
+
+std::optional<job::Job> AskedAgain::job() const {
+  if (!known_) return std::nullopt;
+  try {
+    return with_random_data(request_, {});
+  } catch (const RequestError&) {
+    return std::nullopt;
+  }
+}
+
 /// As a job file, in which nothing is open; empty when it is refused.
 std::string AskedAgain::resolved(job::JobRequest request) const {
   try {
@@ -33,11 +49,7 @@ std::string AskedAgain::resolved(job::JobRequest request) const {
     } catch (const RequestError&) {
       own.network = nn::find_network("lenet5");  // it was the caller's own: nothing is built here
     }
-    request.data = "random";
-    request.samples = samples_;
-    request.run.clear();
-    request.replay.clear();
-    return job::to_toml(job::to_request(job::resolve(request, cpu_info(), {}, std::move(own))));
+    return job::to_toml(job::to_request(with_random_data(std::move(request), std::move(own))));
   } catch (const RequestError&) {
     return {};
   }

@@ -17,6 +17,7 @@ Network mlp();
 Network lenet5();
 Network mnist_cnn();
 Network alexnet();
+Network alexnet_2col();
 Network vgg16e();
 Network googlenet();
 Network squeezenet();
@@ -28,6 +29,7 @@ Network resnet56v2();
 Network cifar10_fast();
 Network signal_cnn();
 Network redshift_cnn();
+Network land_cover();
 Network lstm_mnist();
 Network char_lstm();
 
