@@ -38,13 +38,14 @@ class Instruments {
     const Shape& shape = b.shape(x);
     values_ = ops::reshape(graph_, x, {shape[0], shape.elements_from(1)});
   }
-  ValueId next(int64_t channels, int64_t height, int64_t width) {
+  /// Of so many channels, rows and columns.
+  ValueId next(const Shape& own) {
     builder_.enter("values");
-    const int64_t end = begin_ + channels * height * width;
+    const int64_t end = begin_ + own.elements_from(0);
     const std::array<ops::SliceRange, 1> range{{{.axis = 1, .start = begin_, .end = end}}};
     begin_ = end;
-    const ValueId own = ops::slice(graph_, values_, range);
-    return ops::reshape(graph_, own, {graph_.type(own).shape[0], channels, height, width});
+    const ValueId part = ops::slice(graph_, values_, range);
+    return ops::reshape(graph_, part, {graph_.type(part).shape[0], own[0], own[1], own[2]});
   }
 
  private:
@@ -54,40 +55,28 @@ class Instruments {
   int64_t begin_ = 0;
 };
 
-ValueId halved(Builder& b, ValueId x) { return b.max_pool(x, {.kernel = 2, .stride = 2}); }
+/// A convolution, and whether its maps are halved behind it.
+struct Stage {
+  int64_t width;
+  bool halves = false;
+  int64_t stride = 1;
+};
 
-ValueId conv3(Builder& b, const char* name, ValueId x, int64_t width, int64_t stride = 1) {
-  return b.relu(b.conv(name, x, {.out = width, .kernel = 3, .stride = stride, .padding = 1}));
-}
-
-/// Pictures: half of the resolution at once, then wider layers of smaller maps.
-ValueId pictures(Builder& b, ValueId x, int64_t width) {
-  x = b.relu(b.conv("conv1", x, {.out = width, .kernel = 5, .stride = 2, .padding = 2}));
-  x = halved(b, x);
-  x = conv3(b, "conv2", x, 2 * width);
-  x = halved(b, conv3(b, "conv3", x, 2 * width));
-  x = conv3(b, "conv4", x, 4 * width);
-  x = conv3(b, "conv5", x, 4 * width);
-  x = halved(b, conv3(b, "conv6", x, 4 * width));
-  return b.relu(b.dense("fc", b.flatten(x), 1024));
-}
-
-ValueId heights(Builder& b, ValueId x) {
-  x = conv3(b, "conv1", x, 32, 2);
-  x = halved(b, conv3(b, "conv2", x, 64));
-  x = conv3(b, "conv3", x, 128);
-  x = halved(b, conv3(b, "conv4", x, 128));
-  return b.relu(b.dense("fc", b.flatten(x), 512));
-}
-
-ValueId lines(Builder& b, ValueId x) {
-  int64_t width = 64;
-  for (const char* name : {"conv1", "conv2", "conv3"}) {
-    x = b.relu(b.conv(name, x, {.out = width, .kernel = {1, 7}, .padding = Padding::same()}));
-    x = b.max_pool(x, {.kernel = {1, 2}, .stride = {1, 2}});
-    width *= 2;
+/// Convolutions "conv1" ..., and a dense layer of what they find.
+ValueId branch(Builder& b, ValueId x, const std::vector<Stage>& stages, int64_t features) {
+  const bool line = b.shape(x)[2] == 1;
+  const Extent half = line ? Extent(1, 2) : Extent(2);
+  for (size_t i = 0; i < stages.size(); ++i) {
+    const Stage& stage = stages[i];
+    const Extent kernel = line ? Extent(1, 7) : Extent(stage.stride > 1 ? 5 : 3);
+    x = b.relu(b.conv("conv" + std::to_string(i + 1), x,
+                      {.out = stage.width,
+                       .kernel = kernel,
+                       .stride = stage.stride,
+                       .padding = Padding::same()}));
+    if (stage.halves) x = b.max_pool(x, {.kernel = half, .stride = half});
   }
-  return b.relu(b.dense("fc", b.flatten(x), 512));
+  return b.relu(b.dense("fc", b.flatten(x), features));
 }
 
 Heads land_cover_layers(Builder& b, ValueId x, const ModelOptions& options) {
@@ -95,27 +84,24 @@ Heads land_cover_layers(Builder& b, ValueId x, const ModelOptions& options) {
   const int64_t side = b.shape(x)[3];
   Instruments instruments(b, x);
   std::vector<ValueId> features;
-  {
-    const auto scope = b.scope("optical");
-    features.push_back(pictures(b, instruments.next(kBands, side, side), 64));
-  }
-  {
-    const auto scope = b.scope("radar");
-    features.push_back(pictures(b, instruments.next(kPolarisations, side, side), 48));
-  }
-  {
-    const auto scope = b.scope("elevation");
-    features.push_back(heights(b, instruments.next(1, side / 2, side / 2)));
-  }
-  {
-    const auto scope = b.scope("spectrum");
-    features.push_back(lines(b, instruments.next(1, 1, 4 * side)));
-  }
+  const auto add = [&](const char* name, const Shape& own, const std::vector<Stage>& stages,
+                       int64_t width) {
+    const auto scope = b.scope(name);
+    features.push_back(branch(b, instruments.next(own), stages, width));
+  };
+  add("optical", {kBands, side, side},
+      {{64, false, 2}, {64}, {96, true}, {128}, {192, true}, {256, true}}, 1024);
+  add("radar", {kPolarisations, side, side},
+      {{64, false, 2}, {64, true}, {96}, {128, true}, {192}, {192, true}}, 1024);
+  add("elevation", {1, side / 2, side / 2}, {{32}, {64, true}, {128}, {128, true}, {256, true}},
+      512);
+  add("spectrum", {1, 1, 4 * side}, {{64, true}, {128}, {128, true}, {256, true}, {256, true}},
+      512);
   // As in AlexNet: wide dense layers that begin with larger weights diverge.
   b.set_kernel_initializer(Initializer::lecun_uniform());
   const auto head = b.scope("head");
-  x = b.relu(b.dense("fc1", b.concat(features), 4096));
-  x = b.relu(b.dense("fc2", b.dropout(x, 0.5F), 2048));
+  x = b.relu(b.dense("fc1", b.concat(features), 2048));
+  x = b.relu(b.dense("fc2", b.dropout(x, 0.5F), 1024));
   return {.logits = b.classifier("fc3", b.dropout(x, 0.5F), options.classes)};
 }
 
