@@ -59,7 +59,15 @@ nn::ModelOptions model_options(const nn::Network& network, const std::vector<int
 
 std::string network_json(const nn::Network& network, const std::vector<int64_t>& input,
                          int64_t classes) {
-  return dumped(to_json(nn::summarize(network.build(model_options(network, input, classes)))));
+  const nn::Model model = network.build(model_options(network, input, classes));
+  json about = to_json(nn::summarize(model));
+  json weights = json::array();
+  for (const graph::ValueId id : model.graph.values_of(graph::ValueKind::parameter)) {
+    weights.push_back(
+        {{"name", model.graph.value(id).name}, {"shape", to_json(model.graph.type(id).shape)}});
+  }
+  about["weights"] = weights;
+  return dumped(about);
 }
 
 std::string network_table(const nn::Network& network, const std::vector<int64_t>& input,

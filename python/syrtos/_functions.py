@@ -6,8 +6,8 @@ from typing import Sequence, Union
 from ._layers import Extent, Layer, Linear, Value, _fail
 
 
-def _plain(name: str, op: str, text: str) -> type[Layer]:
-    return type(name, (Layer,), {"op": op, "__doc__": text, "__module__": "syrtos.nn"})
+def _plain(name: str, op: str, text: str, has_weights: bool = False) -> type[Layer]:
+    return type(name, (Layer,), {"op": op, "has_weights": has_weights, "__doc__": text, "__module__": "syrtos.nn"})
 
 
 Softplus = _plain("Softplus", "softplus", "log(1 + exp(x)).")
@@ -25,7 +25,8 @@ Minimum = _plain("Minimum", "minimum", "The smaller of values, element by elemen
 Maximum = _plain("Maximum", "maximum", "The larger of values, element by element.")
 MatMul = _plain("MatMul", "matmul", "Matrices [..., rows, n] and [..., n, columns]; a @ b makes it.")
 PositionEmbedding = _plain("PositionEmbedding", "positions",
-                           "x and values that are learnt, one for each of a sample's: what is where.")
+                           "x and values that are learnt, one for each of a sample's: what is where.",
+                           has_weights=True)
 
 
 class LeakyReLU(Layer):
@@ -41,6 +42,7 @@ class PReLU(Layer):
     """x, below 0 times a slope that is learnt for each channel."""
 
     op = "prelu"
+    has_weights = True
 
     def __init__(self, start: float = 0.25, name: str | None = None):
         super().__init__(name, start=start)
@@ -133,6 +135,7 @@ class LayerNorm(Layer):
     """Normalises over the last axes of each sample."""
 
     op = "layer_norm"
+    has_weights = True
 
     def __init__(self, axes: int = 1, epsilon: float = 1e-5, name: str | None = None):
         super().__init__(name, axes=axes, epsilon=epsilon)
@@ -142,6 +145,7 @@ class GroupNorm(Layer):
     """Normalises over groups of channels of each sample."""
 
     op = "group_norm"
+    has_weights = True
 
     def __init__(self, groups: int, epsilon: float = 1e-5, name: str | None = None):
         super().__init__(name, groups=groups, epsilon=epsilon)
@@ -151,6 +155,7 @@ class InstanceNorm(Layer):
     """Normalises each channel of each sample."""
 
     op = "group_norm"
+    has_weights = True
 
     def __init__(self, epsilon: float = 1e-5, name: str | None = None):
         super().__init__(name, epsilon=epsilon)
@@ -160,6 +165,7 @@ class ConvTranspose2d(Layer):
     """Transposed convolution, which makes pictures larger."""
 
     op = "conv_transpose"
+    has_weights = True
 
     def __init__(self, out: int, kernel: Extent, stride: Extent = 1, padding: Extent = 0, output_padding: Extent = 0,
                  dilation: Extent = 1, groups: int = 1, bias: bool = True, name: str | None = None):

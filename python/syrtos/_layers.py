@@ -90,9 +90,10 @@ def concat(*values: Value, axis: int = 1) -> Value:
 
 
 class Layer:
-    """One layer. Calling it with a Value gives the Value of its result."""
+    """One layer. Calling it with a Value gives the Value of its result; each time with the same weights."""
 
     op = ""
+    has_weights = False
 
     def __init__(self, name: str | None = None, **attributes: Any):
         self.name = name
@@ -119,6 +120,7 @@ class Conv2d(Layer):
     """Convolution of [channels, height, width]; padding is "same", "valid" or numbers."""
 
     op = "conv"
+    has_weights = True
 
     def __init__(self, out: int, kernel: Extent, stride: Extent = 1, padding: Union[str, Extent] = 0,
                  dilation: Extent = 1, groups: int = 1, bias: bool = True, name: str | None = None):
@@ -130,6 +132,7 @@ class Conv1d(Layer):
     """Convolution of signals [channels, length]."""
 
     op = "conv"
+    has_weights = True
 
     def __init__(self, out: int, kernel: int, stride: int = 1, padding: Union[str, int] = 0,
                  dilation: int = 1, groups: int = 1, bias: bool = True, name: str | None = None):
@@ -142,6 +145,7 @@ class Linear(Layer):
     """Dense layer of [features], or of each token of [tokens, features]. At the end of a network `out` may be left out: one for each class."""
 
     op = "linear"
+    has_weights = True
 
     def __init__(self, out: int | None = None, bias: bool = True, name: str | None = None):
         super().__init__(name, out=out, bias=bias)
@@ -151,6 +155,7 @@ class BatchNorm(Layer):
     """Batch normalisation over each channel, or feature. `momentum` is the weight of the new batch."""
 
     op = "batch_norm"
+    has_weights = True
 
     def __init__(self, epsilon: float = 1e-5, momentum: float = 0.1, scale: bool = True,
                  name: str | None = None):

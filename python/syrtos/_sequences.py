@@ -9,6 +9,7 @@ class Embedding(Layer):
     takes the numbers of a sample as they are, such as those of characters or words."""
 
     op = "embedding"
+    has_weights = True
 
     def __init__(self, rows: int, out: int, name: str | None = None):
         super().__init__(name, rows=rows, out=out)
@@ -27,6 +28,7 @@ class LSTM(_Recurrent):
     bidirectional walks both ways and gives twice as many; dropout is between `layers`."""
 
     op = "lstm"
+    has_weights = True
 
 
 class GRU(_Recurrent):
@@ -34,12 +36,14 @@ class GRU(_Recurrent):
     product."""
 
     op = "gru"
+    has_weights = True
 
 
 class RNN(Layer):
     """A plain recurrent layer, with the arguments of LSTM; activation is tanh or relu."""
 
     op = "rnn"
+    has_weights = True
 
     def __init__(self, out: int, layers: int = 1, bidirectional: bool = False, dropout: float = 0,
                  sequence: bool = True, activation: str = "tanh", name: str | None = None):

@@ -11,7 +11,8 @@ or, with branches, as functions of values:
     net = Model(x, Linear(10)(GlobalAvgPool()(y)))
 
 Shapes are those of one sample, channels first. A linear layer at the end gives one value for each
-class, Linear() as many as the data has. print(net) shows every layer with its output and parameters.
+class, Linear() as many as the data has. A layer that is used several times has the same weights each
+time. print(net) shows every layer with its output and parameters.
 """
 from __future__ import annotations
 
@@ -43,17 +44,37 @@ _SHORT = {"batch_norm": "norm", "max_pool": "pool", "avg_pool": "pool", "adaptiv
 
 
 class _Names:
-    """Names of layers: those that were given, and conv1, conv2, ... for the others."""
+    """Names of layers: those that were given, and conv1, conv2, ... for the others. A layer of a given name
+    that is used again is called name_2, name_3, ..."""
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
+        self._uses: dict[int, int] = {}
+
+    def given(self, layer: Union[Layer, "Sequential"]) -> str:
+        uses = self._uses[id(layer)] = self._uses.get(id(layer), 0) + 1
+        return str(layer.name) if uses == 1 else f"{layer.name}_{uses}"
 
     def of(self, layer: Layer) -> str:
         if layer.name is not None:
-            return layer.name
+            return self.given(layer)
         word = _SHORT.get(layer.op, layer.op)
         self._counts[word] = self._counts.get(word, 0) + 1
         return f"{word}{self._counts[word]}"
+
+
+class _Described:
+    """Layers as data, in their order. One that is used again has the weights of its first use."""
+
+    def __init__(self) -> None:
+        self.layers: list[dict[str, Any]] = []
+        self._first: dict[int, str] = {}
+
+    def add(self, layer: Layer, name: str, of: list[str]) -> None:
+        described = {"op": layer.op, "name": name, "of": of, **layer.attributes}
+        if layer.has_weights and self._first.setdefault(id(layer), name) != name:
+            described["weights"] = self._first[id(layer)]
+        self.layers.append(described)
 
 
 class Network:
@@ -95,6 +116,11 @@ class Network:
     def parameters(self) -> int:
         """The number of trained values."""
         return self.summary()["parameters"]
+
+    @property
+    def weights(self) -> dict[str, tuple[int, ...]]:
+        """The shape of each trained tensor, by its name."""
+        return {each["name"]: tuple(each["shape"]) for each in self.summary()["weights"]}
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -140,19 +166,19 @@ class Sequential(Network):
         for layer in self.layers:
             if isinstance(layer, Sequential):
                 blocks += 1
-                inner = layer.name if layer._is_named else f"block{blocks}"
+                inner = names.given(layer) if layer._is_named else f"block{blocks}"
                 flat += layer._flat(f"{prefix}{inner}.", _Names())
             else:
                 flat.append((prefix + names.of(layer), layer))
         return flat
 
     def _layers(self) -> list[dict[str, Any]]:
-        layers: list[dict[str, Any]] = []
+        described = _Described()
         before = "input"
         for name, layer in self._flat("", _Names()):
-            layers.append({"op": layer.op, "name": name, "of": [before], **layer.attributes})
+            described.add(layer, name, [before])
             before = name
-        return layers
+        return described.layers
 
     def __repr__(self) -> str:
         return "Sequential(" + ", ".join(map(repr, self.layers)) + ")"
@@ -179,8 +205,7 @@ def described_layers(outputs: Sequence[Value], inputs: dict[int, str],
     """The layers between inputs, whose names are known, and outputs, as data; and the names of all values."""
     names = _Names()
     named = dict(inputs)
-    used: dict[int, str] = {}
-    layers: list[dict[str, Any]] = []
+    described = _Described()
     for value in _ordered(outputs):
         layer = value._layer
         if layer is None:
@@ -189,13 +214,9 @@ def described_layers(outputs: Sequence[Value], inputs: dict[int, str],
                 _fail(f"{title}: it also takes another {value!r}: expected {expected}")
             continue
         name = names.of(layer)
-        if id(layer) in used:
-            _fail(f"{title}: layer {used[id(layer)]} is used twice: weights are not shared, so make a second layer")
-        used[id(layer)] = name
         named[id(value)] = name
-        layers.append({"op": layer.op, "name": name, "of": [named[id(each)] for each in value._inputs],
-                       **layer.attributes})
-    return layers, named
+        described.add(layer, name, [named[id(each)] for each in value._inputs])
+    return described.layers, named
 
 
 Values = Union[Value, Sequence[Value], Mapping[str, Value]]

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "syrtos/base/error.h"
 #include "syrtos/graph/reference.h"
 #include "syrtos/nn/summary.h"
@@ -182,6 +185,35 @@ TEST(DescribedNetwork, RefusesWhatIsNoNetwork) {
   says(network_of(relu, "[0]"), "its input");
   says(network_of(relu, "[1e300]"), "its input");
   says(R"({"name": 3, "layers": []})", "name");
+}
+
+TEST(DescribedNetwork, LayersHaveTheWeightsOfAnotherOneWhereTheySaySo) {
+  const std::string first = R"({"op": "linear", "name": "a", "of": ["input"], "out": 8})";
+  const auto with = [&](const std::string& layer) {
+    return network_of(first + "," + layer, "[8]");
+  };
+  const Network network = described_network(
+      with(R"({"op": "linear", "name": "b", "of": ["a"], "out": 8, "weights": "a"})"));
+  const Model model = network.build(network.default_options());
+  EXPECT_EQ(parameter_count(model.graph), 8 * 8 + 8);
+  std::map<std::string, int64_t> parameters;
+  for (const LayerSummary& layer : summarize(model).layers) {
+    parameters[layer.name] += layer.parameters;
+  }
+  EXPECT_EQ(parameters["a"], 8 * 8 + 8);
+  EXPECT_EQ(parameters["b"], 0);
+  const auto says = [&](const std::string& layer, const char* part) {
+    EXPECT_THAT(refusal(with(layer)), HasSubstr(part)) << layer;
+  };
+  says(R"({"op": "linear", "name": "b", "of": ["a"], "out": 8, "weights": "c"})", "found 'c'");
+  says(R"({"op": "linear", "name": "b", "of": ["a"], "out": 8, "weights": "b"})", "found 'b'");
+  says(R"({"op": "linear", "name": "b", "of": ["a"], "out": 8, "weights": 1})", "\"weights\"");
+  says(R"({"op": "linear", "name": "b", "of": ["a"], "out": 4, "weights": "a"})",
+       "the same operation and attributes");
+  says(R"({"op": "relu", "name": "b", "of": ["a"], "weights": "a"})", "a layer without");
+  says(R"({"op": "linear", "name": "b", "of": ["a"], "out": 8, "weights": "a"},
+          {"op": "linear", "name": "c", "of": ["b"], "out": 8, "weights": "b"})",
+       "weights of its own");
 }
 
 TEST(DescribedNetwork, RefusesAttributesOutOfRange) {

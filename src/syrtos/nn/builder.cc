@@ -26,24 +26,35 @@ void Builder::enter(std::string_view name) {
 
 ValueId Builder::parameter(std::string_view name, const TensorType& type, float decay,
                            const Initializer& initializer, float rate) {
-  std::string full = fmt::format("{}.{}", layer_, name);
-  initializers_.push_back({full, initializer});
-  return graph_.add_parameter(std::move(full), type, decay, rate);
+  return parameter_named(fmt::format("{}.{}", owner(), name), type, decay, initializer, rate);
 }
 
 ValueId Builder::state(std::string_view name, const Shape& shape, const Initializer& initializer) {
-  std::string full = fmt::format("{}.{}", layer_, name);
-  initializers_.push_back({full, initializer});
-  return graph_.add_state(std::move(full), {DType::f32, shape});
+  return state_named(fmt::format("{}.{}", owner(), name), shape, initializer);
+}
+
+ValueId Builder::borrowed(std::string_view name, graph::ValueKind kind,
+                          const TensorType& type) const {
+  for (const ValueId id : graph_.values_of(kind)) {
+    if (graph_.value(id).name != name) continue;
+    if (graph_.type(id) == type) return id;
+    fail_request(
+        "expected {} to be {}, as it is used here, found {}: it was made for an input of another "
+        "shape",
+        name, to_string(type.shape), to_string(graph_.type(id).shape));
+  }
+  fail_request("expected weights of {} that are called {}, found none", lender_, name);
 }
 
 ValueId Builder::parameter_named(std::string name, const TensorType& type, float decay,
-                                 const Initializer& initializer) {
+                                 const Initializer& initializer, float rate) {
+  if (!lender_.empty()) return borrowed(name, graph::ValueKind::parameter, type);
   initializers_.push_back({name, initializer});
-  return graph_.add_parameter(std::move(name), type, decay);
+  return graph_.add_parameter(std::move(name), type, decay, rate);
 }
 
 ValueId Builder::state_named(std::string name, const Shape& shape, const Initializer& initializer) {
+  if (!lender_.empty()) return borrowed(name, graph::ValueKind::state, {DType::f32, shape});
   initializers_.push_back({name, initializer});
   return graph_.add_state(std::move(name), {DType::f32, shape});
 }

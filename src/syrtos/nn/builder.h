@@ -127,6 +127,11 @@ class Builder {
   void synchronise_batch_norm(bool yes) { synchronised_ = yes; }
   /// Layers from now on have this name, whatever else they would be called; empty: as usual.
   void call_layers(std::string_view name) { called_ = name; }
+  /// Layers from now on have the weights of the one that is called so, and none of their own;
+  /// empty: as usual. Throws RequestError where it has none of that shape.
+  void use_weights_of(std::string_view layer) { lender_ = layer; }
+  /// What the names of the present layer's weights begin with.
+  std::string owner() const { return lender_.empty() ? layer_ : prefix_ + lender_; }
 
   bool synchronises_batch_norm() const { return synchronised_; }
 
@@ -191,7 +196,7 @@ class Builder {
   /// Prefix and name: what the operations and parameters from now on belong to.
   void enter(std::string_view name);
   ValueId parameter_named(std::string name, const TensorType& type, float decay,
-                          const Initializer& initializer);
+                          const Initializer& initializer, float rate = 1);
   /// In f32.
   ValueId state_named(std::string name, const Shape& shape, const Initializer& initializer);
   /// Where operations are added.
@@ -206,6 +211,8 @@ class Builder {
   ValueId parameter(std::string_view name, const TensorType& type, float decay,
                     const Initializer& initializer, float rate = 1);
   ValueId state(std::string_view name, const Shape& shape, const Initializer& initializer);
+  /// The value of this name that another layer has made.
+  ValueId borrowed(std::string_view name, graph::ValueKind kind, const TensorType& type) const;
   /// A kernel that is not trained, in the compute type.
   ValueId frozen_kernel(const Shape& shape, const Initializer& initializer);
   ValueId bias(ValueId x);
@@ -224,6 +231,7 @@ class Builder {
   std::string prefix_;  ///< "layer1.0."
   std::string layer_;   ///< "layer1.0.conv1"
   std::string called_;  ///< see call_layers()
+  std::string lender_;  ///< see use_weights_of()
   uint32_t dropouts_ = 0;
   std::vector<NamedInitializer> initializers_;
 };

@@ -19,7 +19,9 @@ namespace syrtos::nn {
 /// results they take. "input" of a sample is [channels, height, width], [channels, length] or
 /// [features]; without it, whatever the data has. A dense layer at the output is the classifier;
 /// without "out" it has as many units as there are classes. Throws RequestError that names the
-/// layer; shapes are looked at when it is built. The network keeps the text as its file().
+/// layer; shapes are looked at when it is built. "weights": "c1" of a later layer of the same kind
+/// and attributes means that it has the weights of c1, which learn from both. The network keeps the
+/// text as its file().
 ///
 /// Several inputs are "inputs": [{"name": "image", "shape": [1, 28, 28]}, {"name": "age", "shape":
 /// [1]}], whose values stand one behind the other in samples of packed_shape(). Several outputs are

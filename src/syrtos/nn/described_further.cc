@@ -13,10 +13,9 @@ namespace {
 
 constexpr int64_t kMostChannels = 1 << 20;
 
-ValueId parameter(const DescribedLayer& layer, const LayerPlace& p, std::string_view name,
-                  const Shape& shape, float value) {
-  return p.builder.parameter_named(fmt::format("{}.{}", layer.name(), name), {DType::f32, shape}, 0,
-                                   Initializer::constant(value));
+ValueId parameter(const LayerPlace& p, std::string_view name, const Shape& shape, float value) {
+  return p.builder.parameter_named(fmt::format("{}.{}", p.builder.owner(), name),
+                                   {DType::f32, shape}, 0, Initializer::constant(value));
 }
 
 ValueId layer_norm(const DescribedLayer& layer, const LayerPlace& p) {
@@ -27,7 +26,7 @@ ValueId layer_norm(const DescribedLayer& layer, const LayerPlace& p) {
     of.append(shape[static_cast<int>(axis)]);
   }
   return ops::layer_norm(p.builder.graph(), p.inputs[0], shape.rank() - axes,
-                         parameter(layer, p, "weight", of, 1), parameter(layer, p, "bias", of, 0),
+                         parameter(p, "weight", of, 1), parameter(p, "bias", of, 0),
                          layer.number("epsilon", 1e-5F));
 }
 
@@ -38,9 +37,9 @@ ValueId group_norm(const DescribedLayer& layer, const LayerPlace& p) {
     layer.fail(
         fmt::format("groups: expected a divisor of {} channels, found {}", channels, groups));
   }
-  return ops::group_norm(
-      p.builder.graph(), p.inputs[0], groups, parameter(layer, p, "weight", {channels}, 1),
-      parameter(layer, p, "bias", {channels}, 0), layer.number("epsilon", 1e-5F));
+  return ops::group_norm(p.builder.graph(), p.inputs[0], groups,
+                         parameter(p, "weight", {channels}, 1), parameter(p, "bias", {channels}, 0),
+                         layer.number("epsilon", 1e-5F));
 }
 
 ValueId prelu(const DescribedLayer& layer, const LayerPlace& p) {
@@ -48,17 +47,17 @@ ValueId prelu(const DescribedLayer& layer, const LayerPlace& p) {
   Shape slopes{shape[1]};
   for (int axis = 2; axis < shape.rank(); ++axis) slopes.append(1);
   graph::Graph& graph = p.builder.graph();
-  const ValueId slope = parameter(layer, p, "weight", slopes, layer.number("start", 0.25F));
+  const ValueId slope = parameter(p, "weight", slopes, layer.number("start", 0.25F));
   return ops::binary(graph, ops::BinaryKind::prelu, p.inputs[0],
                      ops::cast(graph, slope, p.builder.type(p.inputs[0]).dtype));
 }
 
 /// x and values that are learnt, one for each of a sample's.
-ValueId positions(const DescribedLayer& layer, const LayerPlace& p) {
+ValueId positions(const DescribedLayer& /*layer*/, const LayerPlace& p) {
   Shape shape = p.builder.shape(p.inputs[0]);
   shape[0] = 1;
   graph::Graph& graph = p.builder.graph();
-  const ValueId learnt = parameter(layer, p, "weight", shape, 0);
+  const ValueId learnt = parameter(p, "weight", shape, 0);
   return ops::binary(graph, ops::BinaryKind::add, p.inputs[0],
                      ops::cast(graph, learnt, p.builder.type(p.inputs[0]).dtype));
 }
@@ -86,13 +85,13 @@ ValueId conv_transpose(const DescribedLayer& layer, const LayerPlace& p) {
   options.window.pad_begin = options.window.pad_end = padding.axis;
   options.output_padding = layer.extent("output_padding", 0, 0).axis;
   const Shape kernel{image[1], out / groups, options.window.kernel[0], options.window.kernel[1]};
-  const ValueId weights = p.builder.parameter_named(
-      layer.name() + ".weight", {p.builder.compute_type(), kernel}, 1, Initializer::he_normal());
+  const ValueId weights =
+      p.builder.parameter_named(p.builder.owner() + ".weight", {p.builder.compute_type(), kernel},
+                                1, Initializer::he_normal());
   graph::Graph& graph = p.builder.graph();
   const ValueId result = ops::conv_transpose(graph, p.inputs[0], weights, options);
   if (!layer.flag("bias", true)) return result;
-  return graph.add_one(std::make_shared<ops::BiasAdd>(),
-                       {result, parameter(layer, p, "bias", {out}, 0)});
+  return graph.add_one(std::make_shared<ops::BiasAdd>(), {result, parameter(p, "bias", {out}, 0)});
 }
 
 ValueId upsample(const DescribedLayer& layer, const LayerPlace& p) {
@@ -115,13 +114,14 @@ ValueId upsample(const DescribedLayer& layer, const LayerPlace& p) {
 
 LayerRules further_rules() {
   return {
-      {"layer_norm", {.attributes = {"axes", "epsilon"}, .add = layer_norm}},
-      {"group_norm", {.attributes = {"groups", "epsilon"}, .add = group_norm}},
-      {"prelu", {.attributes = {"start"}, .add = prelu}},
-      {"positions", {.add = positions}},
+      {"layer_norm", {.attributes = {"axes", "epsilon"}, .has_weights = true, .add = layer_norm}},
+      {"group_norm", {.attributes = {"groups", "epsilon"}, .has_weights = true, .add = group_norm}},
+      {"prelu", {.attributes = {"start"}, .has_weights = true, .add = prelu}},
+      {"positions", {.has_weights = true, .add = positions}},
       {"conv_transpose",
        {.attributes = {"out", "kernel", "stride", "padding", "output_padding", "dilation", "groups",
                        "bias"},
+        .has_weights = true,
         .add = conv_transpose}},
       {"upsample", {.attributes = {"scale", "mode"}, .add = upsample}},
   };

@@ -38,6 +38,16 @@ DescribedLayer::DescribedLayer(const json& layer, size_t index) : json_(layer) {
     if (!input.is_string()) fail("expected the name of a layer in \"of\", found " + shown(input));
     of_.push_back(input.get<std::string>());
   }
+  if (has("weights")) lender_ = text("weights");
+}
+
+bool DescribedLayer::is_alike(const DescribedLayer& other) const {
+  json mine = json_;
+  json others = other.json_;
+  for (json* each : {&mine, &others}) {
+    for (const char* key : {"name", "of", "weights"}) each->erase(key);
+  }
+  return mine == others;
 }
 
 void DescribedLayer::fail(const std::string& text) const {
@@ -134,7 +144,7 @@ Padding DescribedLayer::padding() const {
 
 void DescribedLayer::refuse_others(const std::vector<std::string>& known) const {
   for (const auto& [key, value] : json_.items()) {
-    if (key == "op" || key == "name" || key == "of") continue;
+    if (key == "op" || key == "name" || key == "of" || key == "weights") continue;
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     fail(fmt::format("unknown attribute '{}'{}", key,
                      known.empty() ? ": it has none" : suggestion(key, known)));

@@ -21,6 +21,10 @@ class DescribedLayer {
   const std::string& name() const { return name_; }
   const std::string& op() const { return op_; }
   const std::vector<std::string>& of() const { return of_; }
+  /// The layer whose weights it has; empty: it has its own.
+  const std::string& lender() const { return lender_; }
+  /// Whether everything is the same but the name and what it takes.
+  bool is_alike(const DescribedLayer& other) const;
   /// "fc1 (linear)", for messages.
   std::string title() const { return name_ + " (" + op_ + ")"; }
 
@@ -52,6 +56,7 @@ class DescribedLayer {
   std::string name_;
   std::string op_;
   std::vector<std::string> of_;
+  std::string lender_;
 };
 
 /// Where a layer is added, and what it takes.
@@ -67,6 +72,7 @@ struct LayerRule {
   int least = 1;  ///< Inputs.
   int most = 1;
   std::vector<std::string> attributes = {};
+  bool has_weights = false;  ///< which layers of the same kind may have too
   ValueId (*add)(const DescribedLayer& layer, const LayerPlace& place) = nullptr;
 };
 

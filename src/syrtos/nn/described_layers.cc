@@ -42,6 +42,21 @@ void check(const DescribedLayer& layer, const Names& earlier) {
   }
 }
 
+/// `lender`: the layer of that name, nullptr if none stands before it.
+void check_lender(const DescribedLayer& layer, const DescribedLayer* lender) {
+  if (!layer_rules().find(layer.op())->second.has_weights) {
+    layer.fail("weights: expected none, it is a layer without");
+  }
+  if (lender == nullptr || !lender->lender().empty()) {
+    layer.fail(
+        fmt::format("weights: expected a layer before it that has weights of its own, found '{}'",
+                    layer.lender()));
+  }
+  if (layer.is_alike(*lender)) return;
+  layer.fail(fmt::format("it has the weights of {}: expected the same operation and attributes",
+                         lender->title()));
+}
+
 ValueId add(const DescribedLayer& layer, const LayerPlace& place) {
   try {
     return layer_rules().find(layer.op())->second.add(layer, place);
@@ -140,6 +155,10 @@ DescribedLayers::DescribedLayers(const json& list, const std::string& title,
   for (const json& each : list) {
     const DescribedLayer& layer = layers_.emplace_back(each, layers_.size());
     check(layer, names);
+    if (!layer.lender().empty()) {
+      const DescribedLayer* lender = find(layer.lender());
+      check_lender(layer, lender == &layer ? nullptr : lender);
+    }
     if (!names.insert(layer.name()).second) {
       layer.fail("expected a name of its own, found that of another layer");
     }
@@ -162,10 +181,12 @@ void DescribedLayers::add_to(Builder& builder, const ModelOptions& options,
       place.inputs.push_back(results.find(input)->second);
     }
     builder.call_layers(layer.name());
+    builder.use_weights_of(layer.lender());
     builder.enter(layer.op());
     results[layer.name()] = add(layer, place);
   }
   builder.call_layers("");
+  builder.use_weights_of("");
 }
 
 }  // namespace syrtos::nn

@@ -151,9 +151,10 @@ const LayerRules& layer_rules() {
   static const Words window = {"out", "kernel", "stride", "padding", "dilation", "groups", "bias"};
   static const LayerRules rules = [] {
     LayerRules all = {
-        {"conv", {.attributes = window, .add = conv}},
-        {"linear", {.attributes = {"out", "bias"}, .add = linear}},
-        {"batch_norm", {.attributes = {"epsilon", "momentum", "scale"}, .add = batch_norm}},
+        {"conv", {.attributes = window, .has_weights = true, .add = conv}},
+        {"linear", {.attributes = {"out", "bias"}, .has_weights = true, .add = linear}},
+        {"batch_norm",
+         {.attributes = {"epsilon", "momentum", "scale"}, .has_weights = true, .add = batch_norm}},
         {"relu", {.add = plain<&Builder::relu>}},
         {"sigmoid", {.add = plain<&Builder::sigmoid>}},
         {"tanh", {.add = plain<&Builder::tanh>}},

@@ -49,10 +49,10 @@ LayerRules sequence_rules() {
   std::vector<std::string> of_rnn = walked;
   of_rnn.emplace_back("activation");
   return {
-      {"embedding", {.attributes = {"rows", "out"}, .add = embedding}},
-      {"rnn", {.attributes = of_rnn, .add = rnn}},
-      {"lstm", {.attributes = walked, .add = lstm}},
-      {"gru", {.attributes = walked, .add = gru}},
+      {"embedding", {.attributes = {"rows", "out"}, .has_weights = true, .add = embedding}},
+      {"rnn", {.attributes = of_rnn, .has_weights = true, .add = rnn}},
+      {"lstm", {.attributes = walked, .has_weights = true, .add = lstm}},
+      {"gru", {.attributes = walked, .has_weights = true, .add = gru}},
   };
 }
 

@@ -53,10 +53,12 @@ std::string table(const std::vector<Row>& rows, const std::set<size_t>& right) {
   return text;
 }
 
-int64_t parameters_of(const graph::Graph& graph, const graph::Node& node) {
+/// Those that no layer before it has: `seen` are theirs, and get this node's.
+int64_t parameters_of(const graph::Graph& graph, const graph::Node& node, std::set<ValueId>& seen) {
   int64_t count = 0;
   for (const ValueId input : node.inputs) {
     if (input == graph::kNone || graph.value(input).kind != graph::ValueKind::parameter) continue;
+    if (!seen.insert(input).second) continue;
     count += graph.type(input).shape.elements();
   }
   return count;
@@ -73,6 +75,7 @@ ModelSummary summarize(const Model& model) {
   summary.classes = graph.type(model.logits).shape[1];
   summary.parameters = parameter_count(graph);
   summary.multiply_adds = multiply_adds(graph);
+  std::set<ValueId> seen;
   const graph::Node* previous = nullptr;
   for (const graph::Node& node : graph.nodes()) {
     if (node.phase != graph::Phase::forward) continue;
@@ -88,7 +91,7 @@ ModelSummary summarize(const Model& model) {
     const Shape& output = graph.type(node.outputs[0]).shape;
     // A loss has no batch.
     layer.output = output.rank() > 1 ? without_batch(output) : output;
-    layer.parameters += parameters_of(graph, node);
+    layer.parameters += parameters_of(graph, node, seen);
     layer.multiply_adds += multiply_adds(graph, node) / images[0];
   }
   return summary;
