@@ -3,6 +3,8 @@
 #include <nanobind/stl/string.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "aside.h"
 #include "syrtos/api/train.h"
@@ -47,6 +49,8 @@ class Teller final : public train::TrainObserver {
     tell(call_.on_epoch, dumped(run::to_json(metrics)));
   }
 
+  std::optional<double> take_rate() override { return std::exchange(rate_, std::nullopt); }
+
  private:
   static double seconds_between(Clock::time_point from, Clock::time_point to) {
     return std::chrono::duration<double>(to - from).count();
@@ -54,13 +58,16 @@ class Teller final : public train::TrainObserver {
   void tell(const nb::object& function, const std::string& text) {
     aside_.call([&] { take(function(text)); });
   }
+  /// False ends the run, a number is the learning rate from now on.
   void take(const nb::object& answer) {
     if (answer.ptr() == Py_False) aside_.stop();
+    if (nb::isinstance<nb::float_>(answer)) rate_ = nb::cast<double>(answer);
   }
 
   const TrainCall& call_;
   Aside& aside_;
   Clock::time_point told_ = {};
+  std::optional<double> rate_;
 };
 
 }  // namespace

@@ -2,11 +2,15 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import sys
 import time
+from collections.abc import Mapping
 from typing import Any, Callable, NamedTuple, Unpack
+
+import numpy as np
 
 from . import _core, _data, _pack, nn
 from ._launch import Hosts, check_data, hosts_text, train_in_ranks
@@ -98,11 +102,29 @@ def _shows_progress() -> bool:
         return False
 
 
+def _answer(said: Any, may_change: bool) -> Any:
+    """What a callback's answer means: False, a learning rate, or nothing."""
+    if not isinstance(said, Mapping):
+        return False if said is False else None
+    unknown = [key for key in said if key != "lr"]
+    if unknown:
+        raise _core.RequestError(f"callback: expected False, or a dict with 'lr', found {unknown[0]!r}")
+    rate = said.get("lr")
+    if isinstance(rate, bool) or not isinstance(rate, (int, float, np.number)) or not 0 < rate < math.inf:
+        raise _core.RequestError(f"callback: lr: expected a number above 0, found {rate!r}")
+    if not may_change:
+        raise _core.RequestError(
+            "callback: lr: ranks that are processes do not hear of it: expected schedule= and warmup=, or workers that "
+            "are threads (without hosts= and processes=)")
+    return float(rate)
+
+
 class _Callbacks:
     """What is called while it trains: the line of progress, and the caller's functions."""
 
     def __init__(self, on_step: Callable[..., Any] | None, on_epoch: Callable[..., Any] | None,
-                 shows: bool):
+                 shows: bool, may_change: bool):
+        self._may_change = may_change
         self._on_step = on_step
         self._on_epoch = on_epoch
         self._line = _Line(sys.stderr) if shows else None
@@ -127,13 +149,13 @@ class _Callbacks:
         if self._line and (now - self._drawn >= _Line.BETWEEN or at.step == at.total_steps):
             self._drawn = now
             self._line.step(at)
-        return self._on_step(at) if self._on_step else None
+        return _answer(self._on_step(at), self._may_change) if self._on_step else None
 
     def epoch(self, text: str) -> Any:
         metrics = json.loads(text)
         if self._line:
             self._line.epoch(metrics, self._epochs)
-        return self._on_epoch(metrics) if self._on_epoch else None
+        return _answer(self._on_epoch(metrics), self._may_change) if self._on_epoch else None
 
     def wants_steps(self) -> bool:
         return self._on_step is not None or self._line is not None
@@ -148,8 +170,9 @@ def train(network: NetworkLike | None = None, data: Any = None, *, test: Any = N
     """Trains a network and returns its Run.
 
     network: a name ('resnet18', see networks()) or a network of syrtos.nn.
-    data: a data set by name ('mnist'), a path (folder of pictures, .npz, .csv), arrays (x, y), or an
-        object with __len__ and __getitem__ that gives (x, y) of a sample. Of arrays, x is
+    data: a data set by name ('mnist'), a path (folder of pictures, .npz, .csv), arrays (x, y), an object
+        with __len__ and __getitem__ that gives (x, y) of a sample, or whatever else gives one after the other
+        (a generator, a list of pairs), which is read once, to its end, into memory. Of arrays, x is
         [samples, channels, height, width], [samples, height, width], [samples, channels, length] or
         [samples, features], uint8 or float32; y the number of each sample's class, or what else is
         to be found out about it: values, or zeros and ones for several labels (loss= says what is
@@ -168,8 +191,9 @@ def train(network: NetworkLike | None = None, data: Any = None, *, test: Any = N
         Of a network with several outputs: a function of all of them and all targets, or a loss for each.
     resume: a run to go on with, from its last checkpoint.
     on_step: called with a Progress after each step; on_epoch: with the metrics of each epoch. They run
-        in the thread that called train(). One that returns False ends the run in good order; what it
-        raises comes out of train().
+        in the thread that called train(). One that returns False ends the run in good order, one that
+        returns {"lr": 0.01} changes the learning rate: with the next step or, with several workers and
+        on_step, the next epoch; a schedule goes on from it. What it raises comes out of train().
     progress: whether to show it on stderr; by default in terminals and notebooks.
     hosts: train on these hosts: names ("a,b:2" or a list), or a file of them (docs/hosts.md), with a worker for each
         slot unless workers= says how many. They are reached by remote_shell, and need this package at the same path,
@@ -197,7 +221,7 @@ def train(network: NetworkLike | None = None, data: Any = None, *, test: Any = N
     if apart:
         check_data(given, place)
     shows = _shows_progress() if progress is None else progress
-    told = _Callbacks(on_step, on_epoch, shows)
+    told = _Callbacks(on_step, on_epoch, shows, not apart)
     file = "" if job is None else os.fspath(job)
     try:
         if apart:

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "syrtos/data/patches.h"
 #include "syrtos/job/file.h"
@@ -104,6 +105,38 @@ TEST_F(Training, InterruptedAnywhereAndResumedGivesTheSameBits) {
     EXPECT_EQ(file("whole/best.ckpt"), file(run + "/best.ckpt")) << stop_after;
     const std::string metrics = file(run + "/metrics.jsonl");
     EXPECT_EQ(std::count(metrics.begin(), metrics.end(), '\n'), 3) << metrics;
+  }
+}
+
+/// Wants another rate after the first epoch, and one after the 8th step.
+class Wanting final : public Quiet {
+ public:
+  std::optional<double> take_rate() override {
+    if (last_step == 8) return 0.0004;
+    return last_step == 5 && epochs.size() == 1 ? std::optional<double>(0.001) : std::nullopt;
+  }
+};
+
+TEST_F(Training, AnObserversRateTakesThePlaceOfTheJobsAndStaysWithTheRun) {
+  const auto job_of = [&](const std::string& run) {
+    JobRequest job = small_job(run);
+    job.schedule = "constant";
+    return job;
+  };
+  Wanting wanting;
+  train(job_of("whole"), wanting, [] { return false; });
+  std::vector<double> rates;
+  for (const EpochMetrics& epoch : wanting.epochs) rates.push_back(epoch.learning_rate);
+  EXPECT_THAT(rates, testing::ElementsAre(0.003, 0.0004, 0.0004));
+  train(job_of("plain"));
+  EXPECT_NE(learnt("whole"), learnt("plain"));
+  for (const int stop_after : {5, 7, 8, 11}) {
+    const std::string run = "part" + std::to_string(stop_after);
+    Wanting first;
+    train(job_of(run), first, [&] { return first.last_step >= stop_after; });
+    Wanting again;  // at the end of the first epoch it was asked already
+    go_on(run, again);
+    EXPECT_EQ(file("whole/last.ckpt"), file(run + "/last.ckpt")) << stop_after;
   }
 }
 

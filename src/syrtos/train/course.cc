@@ -16,6 +16,7 @@ void Course::go_to(const Position& position) {
       position_.step + (epochs_after < 0 ? 0 : steps_left() + epochs_after * steps_per_epoch_);
   if (job_.steps > 0) total_steps_ = std::min(total_steps_, job_.steps);
   schedule_ = job_.schedule_of(total_steps_);
+  if (position_.rate > 0) schedule_.rate = position_.rate;
   learning_rate_ = optim::learning_rate(schedule_, std::max<int64_t>(0, position_.step - 1));
   // At the end of the run: it was stopped when worker 0 had taken its last step and others had not.
   position_.unmeasured = epoch_is_complete() || (position_.unmeasured && is_over());
@@ -27,6 +28,11 @@ int64_t Course::steps_left() const {
 }
 
 void Course::begin_step() { learning_rate_ = optim::learning_rate(schedule_, position_.step); }
+
+void Course::set_rate(double rate) {
+  position_.rate = rate;
+  schedule_.rate = rate;
+}
 
 int64_t Course::samples_of(const data::Slice& slice) const {
   return samples_of(slice, position_.used);
@@ -68,8 +74,10 @@ void Course::note_updates(int64_t updates) {
 
 void Course::end_epoch(const Sums& sums, const optim::EarlyStopping& watch) {
   if (epoch_is_complete()) {
-    position_ = {
-        .step = position_.step, .updates = position_.updates, .epoch = position_.epoch + 1};
+    position_ = {.step = position_.step,
+                 .updates = position_.updates,
+                 .epoch = position_.epoch + 1,
+                 .rate = position_.rate};
   } else {
     set_sums(sums);
     position_.unmeasured = false;

@@ -34,6 +34,9 @@ class Course {
   /// Of the step that is being taken, or was taken last.
   double learning_rate() const { return learning_rate_; }
   void begin_step();
+  /// From the next step on, and when the run goes on, this takes the place of the job's learning
+  /// rate, which the schedule varies as before. Above 0.
+  void set_rate(double rate);
   /// Samples that all workers take in the step in which this worker takes `slice`.
   int64_t samples_of(const data::Slice& slice) const;
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "syrtos/base/cpu.h"
 #include "syrtos/base/error.h"
@@ -261,6 +262,9 @@ void WorkerRun::tell_step() {
   }
   pace_.seconds += world_.now() - began_;
   observer_.step(progress());
+  if (team_.team().workers == 1) {
+    if (const std::optional<double> rate = observer_.take_rate()) use_rate(*rate);
+  }
   log_trace("worker {}: step {} of {} is done", state_.worker, done, course_.total_steps());
   measuring_.look_for_lost(done);
   tell_troubles();
@@ -308,7 +312,24 @@ Task<> WorkerRun::end_epoch() {
     go_on_ = false;
     co_return;
   }
+  co_await agree_on_rate();
   if (result->gather) co_await measuring_.gather(course_.position().step);
+}
+
+Task<> WorkerRun::agree_on_rate() {
+  const std::optional<double> wanted = state_.is_first() ? observer_.take_rate() : std::nullopt;
+  const nlohmann::json rate =
+      co_await meetings_.hear_first(wanted ? nlohmann::json(*wanted) : nlohmann::json());
+  if (rate.is_null()) co_return;
+  use_rate(rate.get<double>());
+  // What was saved at the end of the epoch does not know it.
+  co_await checkpoints_.save(false);
+  measuring_.end_pause();
+}
+
+void WorkerRun::use_rate(double rate) {
+  course_.set_rate(rate);
+  positions_.back() = course_.position();
 }
 
 Task<> WorkerRun::stop() {

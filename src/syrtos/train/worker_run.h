@@ -52,6 +52,9 @@ class WorkerRun final : strategy::StepHandler {
   void tell_step();
   void tell_troubles();
   Task<> end_epoch();
+  /// What worker 0's observer wants is everybody's learning rate from the next step on.
+  Task<> agree_on_rate();
+  void use_rate(double rate);
   StepProgress progress() const;
 
   WorkerState& state_;

@@ -101,6 +101,7 @@ void save_snapshot(const run::Directory& directory, const Job& job, const RunTen
       {"unmeasured", position.unmeasured},
       {"best", std::isnan(position.best) ? json(nullptr) : json(position.best)},
       {"waited", position.waited},
+      {"rate", position.rate},
   };
   std::vector<CheckpointTensor> tensors;
   for (const auto* all : {&own.all(), &others.all()}) {
@@ -148,6 +149,7 @@ Position load_snapshot(CheckpointReader& checkpoint, RunTensors& own) {
   position.score_sum = field(checkpoint, "score_sum", position.score_sum);
   position.samples = field(checkpoint, "samples", position.samples);
   position.waited = field(checkpoint, "waited", position.waited);
+  position.rate = field(checkpoint, "rate", position.rate);
   if (!checkpoint.meta().value("best", json(nullptr)).is_null()) {
     position.best = field(checkpoint, "best", 0.0);
   }

@@ -27,6 +27,7 @@ struct Position {
   bool unmeasured = false;  ///< the epoch, or the run, is at its end but was not evaluated yet
   double best = std::numeric_limits<double>::quiet_NaN();  ///< of the early-stopping metric
   int waited = 0;                                          ///< epochs since
+  double rate = 0;  ///< learning rate that an observer wanted in place of the job's; 0: none did
 };
 
 /// What a checkpoint says about the network it holds: enough to build it again where the network

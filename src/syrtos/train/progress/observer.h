@@ -54,6 +54,9 @@ class TrainObserver {
   virtual void epoch(const EpochMetrics& /*metrics*/) {}
   /// The run goes on without this worker.
   virtual void lost(int /*worker*/) {}
+  /// A learning rate that is wanted from now on in place of the job's. Asked of worker 0's after
+  /// each epoch and, where it trains alone, after each step.
+  virtual std::optional<double> take_rate() { return std::nullopt; }
   /// Something that people should know, and that does not end the run.
   virtual void note(const std::string& /*text*/) {}
 };

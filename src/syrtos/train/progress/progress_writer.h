@@ -33,6 +33,7 @@ class ProgressWriter final : public TrainObserver {
   /// Nobody knows yet how the run ends: what is written stays as it is.
   void leave();
   void note(const std::string& text) override;
+  std::optional<double> take_rate() override { return observer_.take_rate(); }
   void lost(int worker) override { observer_.lost(worker); }
   /// Waits until everything is written.
   void finish() { scribe_.drain(); }

@@ -17,7 +17,8 @@ json to_json(const Position& position) {
           {"epoch", position.epoch},       {"used", position.used},
           {"loss_sum", position.loss_sum}, {"score_sum", position.score_sum},
           {"samples", position.samples},   {"unmeasured", position.unmeasured},
-          {"best", position.best},         {"waited", position.waited}};
+          {"best", position.best},         {"waited", position.waited},
+          {"rate", position.rate}};
 }
 
 Position position_of(const json& text) {
@@ -31,7 +32,8 @@ Position position_of(const json& text) {
           .samples = text.at("samples"),
           .unmeasured = text.at("unmeasured"),
           .best = best.is_null() ? NAN : best.get<double>(),
-          .waited = text.at("waited")};
+          .waited = text.at("waited"),
+          .rate = text.at("rate")};
 }
 
 }  // namespace

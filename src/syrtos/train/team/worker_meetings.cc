@@ -86,6 +86,13 @@ Task<json> WorkerMeetings::report(const EpochReport& mine,
   co_return json::parse(answer);
 }
 
+Task<json> WorkerMeetings::hear_first(json mine) {
+  if (alone()) co_return mine;
+  const auto decide = [](const std::vector<std::string>& texts) { return texts[0]; };
+  const Meter::Doing waits(meter_, Part::wait);
+  co_return json::parse(co_await meetings_.meet(mine.dump(), decide));
+}
+
 Task<Sums> WorkerMeetings::hand_over(Sums mine) {
   if (alone()) co_return mine;
   Sums all;

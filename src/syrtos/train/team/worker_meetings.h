@@ -30,6 +30,8 @@ class WorkerMeetings {
   world::Task<nlohmann::json> report(
       const EpochReport& mine,
       std::function<nlohmann::json(const std::vector<EpochReport>&)> decide);
+  /// Everybody leaves with what worker 0 brings.
+  world::Task<nlohmann::json> hear_first(nlohmann::json mine);
   /// Where each has sums of its own: worker 0 leaves with those of all, the others with none.
   world::Task<strategy::Sums> hand_over(strategy::Sums mine);
   /// Everybody gets the mean of the running statistics.
