@@ -29,29 +29,24 @@ Errors are RequestError (a ValueError: nothing was started) and RunError (a Runt
 import os as _os
 
 
-def _import_core():
-    """Threads that wait for each other must not spin for long: several workers share the cores, and
-    what is waited for needs one. The runtime looks at this once, when it is loaded."""
-    spin = "GOMP_SPINCOUNT"
-    if spin in _os.environ or "OMP_WAIT_POLICY" in _os.environ:
-        from . import _core
-        return _core
-    _os.environ[spin] = "2000"
-    try:
-        from . import _core
-    finally:
-        del _os.environ[spin]
-    return _core
-
-
-_core = _import_core()
+# Threads that wait for each other must not spin for long: several workers share the cores, and what is
+# waited for needs one. The runtime looks at this once, when it is loaded.
+_SPIN = "GOMP_SPINCOUNT"
+_sets_spin = _SPIN not in _os.environ and "OMP_WAIT_POLICY" not in _os.environ
+if _sets_spin:
+    _os.environ[_SPIN] = "2000"
+try:
+    from . import _core
+finally:
+    if _sets_spin:
+        del _os.environ[_SPIN]
 RequestError = _core.RequestError
 RunError = _core.RunError
 __version__ = _core.__version__
 
 from . import nn  # noqa: E402
 from ._group import Group, init  # noqa: E402
-from ._networks import load_onnx, networks, options  # noqa: E402
+from ._networks import load_onnx, network, networks, options  # noqa: E402
 from ._plan import Estimate, Plan, estimate, plan, probe  # noqa: E402
 from ._run import Evaluation, Explanation, Run, explain, open_run  # noqa: E402
 from ._search import Search, Trial, open_search, search  # noqa: E402
@@ -59,5 +54,5 @@ from ._step import Step, compile  # noqa: E402,A004
 from ._train import Progress, train  # noqa: E402
 
 __all__ = ["Estimate", "Evaluation", "Explanation", "Group", "Plan", "Progress", "RequestError", "Run", "RunError",
-           "Search", "Step", "Trial", "compile", "estimate", "explain", "init", "load_onnx", "networks", "nn", "open_run", "open_search",
+           "Search", "Step", "Trial", "compile", "estimate", "explain", "init", "load_onnx", "network", "networks", "nn", "open_run", "open_search",
            "options", "plan", "probe", "search", "train"]

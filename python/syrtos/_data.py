@@ -229,6 +229,33 @@ def _is_items(data: Any) -> bool:
             and not isinstance(data, (tuple, list, dict, np.ndarray)) and not hasattr(data, "__array__"))
 
 
+def _is_iterable(data: Any) -> bool:
+    """Of samples: what gives one after the other, or a list of pairs."""
+    if isinstance(data, list):
+        return len(data) != 2 and all(isinstance(each, (tuple, list)) and len(each) == 2 for each in data)
+    return hasattr(data, "__iter__") and not isinstance(data, (tuple, dict, np.ndarray)) and not hasattr(data, "__array__")
+
+
+def _collected(data: Any, what: str) -> tuple[np.ndarray, np.ndarray]:
+    """Every sample that an iterable gives, read once and to its end, as arrays."""
+    samples: list[np.ndarray] = []
+    targets: list[np.ndarray] = []
+    for i, each in enumerate(data):
+        x, y = as_pair(each, f"{what}: sample {i}", "a sample and its label (x, y)")
+        array, target = as_array(x, f"{what}: x of sample {i}"), np.asarray(y)
+        first, first_target = (samples or [array])[0], (targets or [target])[0]
+        if (array.shape, array.dtype) != (first.shape, first.dtype) or target.shape != first_target.shape:
+            raise _core.RequestError(
+                f"{what}: expected samples as the first one, {first.dtype} of {_list(first.shape)} with a target of "
+                f"{_list(first_target.shape)}, found {array.dtype} of {_list(array.shape)} with {_list(target.shape)} "
+                f"for sample {i}")
+        samples.append(array)
+        targets.append(target)
+    if not samples:
+        raise _core.RequestError(f"{what}: expected samples, found none")
+    return np.stack(samples), np.stack(targets)
+
+
 def unlabelled(x: Any, what: str = "x") -> Any:
     """Samples to predict."""
     return _core.array_data("arrays", as_samples(x, what), None, None)
@@ -279,6 +306,8 @@ class Given:
                 like: Any = None) -> Any:
         if _is_items(data):
             return Items(data, classes, what, self._kind)
+        if _is_iterable(data):
+            data = _collected(data, what)
         example = ("arrays (x, y), or an object with __len__ and __getitem__" if what == "test" else
                    "a name such as 'mnist', a path, arrays (x, y), or an object with __len__ and __getitem__")
         return Arrays(*as_pair(data, what, example), classes, names, self._kind, like)

@@ -51,20 +51,46 @@ def options() -> Listing:
     return Listing(json.loads(_core.options_json()), ["name", "default", "help"])
 
 
-class OnnxNetwork(nn.Network):
-    """A network of an ONNX file, with its weights."""
+class NamedNetwork(nn.Network):
+    """A network that is built in."""
 
-    def __init__(self, path: Union[str, os.PathLike]):
-        self.path = os.path.abspath(os.fspath(path))
-        core = _core.Network.named(self.path)
+    def __init__(self, called: str):
+        self.called = called  #: what finds it: its name, or the path of its file
+        core = _core.Network.named(called)
         self.name = core.name
         self.input = tuple(core.input)
 
+    def description(self, input: tuple[int, ...] | None = None) -> dict[str, Any]:
+        raise _core.RequestError(f"{self!r}: it is known by its name and not described layer by layer")
+
     def core(self, input: tuple[int, ...] | None = None) -> Any:
-        return _core.Network.named(self.path)
+        return _core.Network.named(self.called)
+
+    def summary(self, input: tuple[int, ...] | None = None, classes: int | None = None) -> dict[str, Any]:
+        shape = self._known_input(input)
+        full = {1: (1, 1, *shape), 2: (shape[0], 1, *shape[1:])}.get(len(shape), shape)
+        return json.loads(self.core().json(list(full), classes or 0))
 
     def __repr__(self) -> str:
-        return f"load_onnx({self.path!r})"
+        return f"network({self.called!r})"
+
+
+class OnnxNetwork(NamedNetwork):
+    """A network of an ONNX file, with its weights."""
+
+    def __init__(self, path: Union[str, os.PathLike]):
+        super().__init__(os.path.abspath(os.fspath(path)))
+
+    def __repr__(self) -> str:
+        return f"load_onnx({self.called!r})"
+
+
+def network(name: str) -> NamedNetwork:
+    """A network that is built in, by its name as networks() lists it: print() shows its layers, and train(), plan() and
+    compile() take it, as they take its name."""
+    if name.endswith(".onnx"):
+        raise _core.RequestError(f"network: expected a name, found a file: load_onnx({name!r}) reads it")
+    return NamedNetwork(name)
 
 
 def load_onnx(path: Union[str, os.PathLike]) -> OnnxNetwork:
@@ -77,8 +103,8 @@ def load_onnx(path: Union[str, os.PathLike]) -> OnnxNetwork:
 
 def as_network(network: NetworkLike, input: tuple[int, ...] | None = None):
     """The name of a network and None, or None and the network itself."""
-    if isinstance(network, OnnxNetwork):
-        return network.path, None  # so that its weights are the start
+    if isinstance(network, NamedNetwork):
+        return network.called, None  # of a file: so that its weights are the start
     if isinstance(network, nn.Network):
         return None, network.core(input)
     if isinstance(network, (str, os.PathLike)):
