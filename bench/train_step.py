@@ -24,12 +24,16 @@ PEERS = ROOT / "bench" / "peers"
 OUT = ROOT / "build" / "bench"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(PEERS))
-from measure import CHARACTERS, INPUTS, SEQUENCES  # noqa: E402
+from measure import CHARACTERS, IMPORTED, INPUTS, SEQUENCES  # noqa: E402
 
 BATCH = 42
 NEAR_FASTEST = 1.25  # peers within this factor of round one's fastest stay in the race
 TIMEOUT_S = 900
 OURS = "Syrtos"
+SIZES = INPUTS | IMPORTED | SEQUENCES
+# Networks of our own that are measured by their ONNX file too.
+BY_FILE = ("resnet18",)
+OURS_BY_FILE = "Syrtos, ONNX file"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +61,7 @@ def note(text):
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--networks", default=",".join(INPUTS), help="comma-separated")
+    parser.add_argument("--networks", default=",".join(INPUTS | IMPORTED), help="comma-separated")
     has_bf16 = "_bf16" in machine()
     parser.add_argument("--precisions", default="f32,bf16" if has_bf16 else "f32",
                         help="comma-separated; bf16 where the CPU computes in it")
@@ -71,7 +75,7 @@ def arguments():
     args = parser.parse_args()
     args.networks = args.networks.split(",")
     args.precisions = args.precisions.split(",")
-    for given, known in ((args.networks, INPUTS | SEQUENCES), (args.precisions, ("f32", "bf16"))):
+    for given, known in ((args.networks, SIZES), (args.precisions, ("f32", "bf16"))):
         for name in given:
             if name not in known:
                 parser.error(f'"{name}" is unknown; expected one of {", ".join(known)}')
@@ -133,15 +137,37 @@ def run(command, figure="t_step_ms"):
 
 
 def command_of(variant, network, precision, args, python):
-    size = (INPUTS | SEQUENCES)[network]
-    common = ["--network", network, "--batch", str(BATCH), "--input", str(size),
-              "--precision", precision, "--threads", str(args.threads)]
-    if variant is None:
+    size = SIZES[network]
+    common = ["--batch", str(BATCH), "--input", str(size), "--precision", precision,
+              "--threads", str(args.threads), "--seconds", str(args.seconds)]
+    if variant in (OURS, OURS_BY_FILE):
         image, classes = (f"1x1x{size}", CHARACTERS) if network in SEQUENCES else (f"3x{size}x{size}", 10)
-        return [args.syrtos, "probe", "compute", *common, "--input", image, "--classes", str(classes),
-                "--seconds", str(args.seconds), "--json"]
-    return [python, str(PEERS / variant.script), *variant.options, *common,
-            "--seconds", str(args.seconds)]
+        by_file = network in IMPORTED or variant == OURS_BY_FILE
+        return [args.syrtos, "probe", "compute", "--network",
+                str(onnx_file(network)) if by_file else network, *common, "--input", image,
+                "--classes", str(classes), "--json"]
+    return [python, str(PEERS / variant.script), *variant.options, "--network", network, *common]
+
+
+def onnx_file(network):
+    return OUT / "onnx" / f"{network}-{SIZES[network]}.onnx"
+
+
+def export_networks(args, python):
+    """What we read as ONNX files, written by PyTorch; once."""
+    if args.peers_only:
+        return
+    for network in args.networks:
+        file = onnx_file(network)
+        if (network not in IMPORTED and network not in BY_FILE) or file.is_file():
+            continue
+        file.parent.mkdir(parents=True, exist_ok=True)
+        partial = file.with_suffix(".partial")
+        done = subprocess.run([python, str(PEERS / "torchvision_networks.py"), network, str(SIZES[network]),
+                               str(partial)], capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"bench: PyTorch could not export {network}: {done.stderr.strip()[-500:]}")
+        partial.replace(file)
 
 
 class Cell:
@@ -156,7 +182,7 @@ class Cell:
         return statistics.median(values) if values else None
 
     def peers(self, prefix=""):
-        return [n for n in self.results if n != OURS and n.startswith(prefix)]
+        return [n for n in self.results if n not in (OURS, OURS_BY_FILE) and n.startswith(prefix)]
 
     def fastest(self, prefix=""):
         return min(self.peers(prefix), key=lambda n: self.median(n, "t_step_ms"), default=None)
@@ -195,6 +221,12 @@ def contenders(cell, variants, args, round_):
             (v.name in (best, small, torch) or shortest[v.name] <= limit)]
 
 
+def has_network(variant, network):
+    if network in SEQUENCES:  # in one layout
+        return variant.name in ("PyTorch", "PyTorch comp")
+    return network in INPUTS or variant.name.startswith("PyTorch")
+
+
 def measure_all(args, python):
     variants = [v for v in VARIANTS if not (args.quick and v.compiled)]
     cells = {(n, p): Cell() for p in args.precisions for n in args.networks}
@@ -202,15 +234,15 @@ def measure_all(args, python):
     start = time.monotonic()
     for round_ in range(args.rounds):
         for (network, precision), cell in cells.items():
-            # PyTorch alone has the sequences, in one layout.
-            of_network = [v for v in variants if network in INPUTS or v.name in ("PyTorch", "PyTorch comp")]
+            of_network = [v for v in variants if has_network(v, network)]
             runs = contenders(cell, of_network, args, round_)
             if round_ % 2:
                 runs.reverse()  # drift of the machine hits first and last alike
             if not args.peers_only:
-                runs.insert(len(runs) // 2, None)
+                ours = [OURS, OURS_BY_FILE] if network in BY_FILE else [OURS]
+                runs[len(runs) // 2:len(runs) // 2] = ours[::-1] if round_ % 2 else ours
             for variant in runs:
-                name = variant.name if variant else OURS
+                name = variant if isinstance(variant, str) else variant.name
                 result, failure = run(command_of(variant, network, precision, args, python))
                 where = f"[{time.monotonic() - start:5.0f} s] round {round_ + 1}/{args.rounds} " \
                         f"{network} {precision} {name}"
@@ -307,6 +339,7 @@ def main():
     load = os.getloadavg()[0]
     if load > 0.5:
         note(f"the machine is busy (load {load:.1f}): times will be rough")
+    export_networks(args, python)
     cells, frameworks = measure_all(args, python)
 
     setting = (f"batch {BATCH}, SGD with momentum 0.9, {args.threads} threads, median of "
@@ -324,6 +357,11 @@ def main():
         markdown += [f"\n### {precision}\n", as_markdown(head, body)]
         for network, row in rows.items():
             text += [f"{network}: {n} failed: {why}" for n, why in row["failures"].items()]
+            by_file, ours = row["ms"].get(OURS_BY_FILE), row["ms"].get(OURS)
+            if by_file and ours:
+                said = f"{network}: {ms(by_file)} ms by its ONNX file, {by_file / ours:.3f} of the network's that is built in"
+                text.append(said)
+                markdown.append(f"\n{said}")
     legend = ("ratio: fastest peer / Syrtos. cl: channels last; comp: torch.compile. PT MB: peak of "
               "the fastest PyTorch, PT min MB: of its smallest variant; MB ratio: those / Syrtos.")
     text.append("\n" + legend)

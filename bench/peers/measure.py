@@ -8,6 +8,8 @@ import time
 
 # The networks of bench/train_step.py and the side of their square input.
 INPUTS = {"lenet5": 32, "alexnet": 64, "resnet18": 32, "resnet50": 32, "resnet18-cifar": 32}
+# torchvision's networks that we read as ONNX files, and the side of their square input.
+IMPORTED = {"mobilenet_v2": 64, "efficientnet_b0": 64, "vit_b_16": 64, "convnext_tiny": 64}
 # Those of sequences, measured where they are asked for, and the length of their input.
 SEQUENCES = {"char-lstm": 64}
 CLASSES = 10
@@ -18,7 +20,7 @@ MOMENTUM = 0.9
 
 def arguments(modes):
     parser = argparse.ArgumentParser()
-    parser.add_argument("--network", choices=INPUTS | SEQUENCES, required=True)
+    parser.add_argument("--network", choices=INPUTS | IMPORTED | SEQUENCES, required=True)
     parser.add_argument("--batch", type=int, default=42)
     parser.add_argument("--input", type=int, default=0, help="side of the image, 0: the usual one")
     parser.add_argument("--precision", choices=["f32", "bf16"], default="f32")
@@ -27,7 +29,7 @@ def arguments(modes):
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=3.0)
     args = parser.parse_args()
-    args.input = args.input or (INPUTS | SEQUENCES)[args.network]
+    args.input = args.input or (INPUTS | IMPORTED | SEQUENCES)[args.network]
     return args
 
 

@@ -10,8 +10,9 @@ from torch import nn  # noqa: E402
 imported_mb = measure.peak_rss_mb()
 
 
-if args.network in measure.INPUTS:
+if args.network not in measure.SEQUENCES:
     import torchvision  # noqa: E402
+    import torchvision_networks  # noqa: E402
 
 
 def lenet5(classes):
@@ -61,7 +62,11 @@ if args.network in measure.SEQUENCES:
     images = torch.randint(0, measure.CHARACTERS, (args.batch, args.input))
     labels = torch.randint(0, measure.CHARACTERS, (args.batch * args.input,))
 else:
-    network = NETWORKS[args.network](measure.CLASSES).train().to(memory_format=format_)
+    if args.network in measure.IMPORTED:
+        network = torchvision_networks.make(args.network, args.input, measure.CLASSES)
+    else:
+        network = NETWORKS[args.network](measure.CLASSES)
+    network = network.train().to(memory_format=format_)
     images = torch.randn(args.batch, 3, args.input, args.input).contiguous(memory_format=format_)
     labels = torch.randint(0, measure.CLASSES, (args.batch,))
 # The fused update is the fastest of PyTorch's three on a CPU.
