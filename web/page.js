@@ -46,8 +46,12 @@ function bytes(number) {
 const percent = (share) => (100 * share).toFixed(share < 0.0995 ? 1 : 0) + " %";
 const count = (number) => Math.round(number).toLocaleString("en");
 /** With so many decimals as numbers that are `step` apart need, on an axis, or else as usual. */
-const decimals = (number, usual, step) =>
-  number.toFixed(step ? Math.min(6, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9))) : usual);
+const decimals = (number, usual, step) => {
+  if (!step) return number.toFixed(usual);
+  let places = 0;
+  while (places < 6 && Math.abs(step * 10 ** places / Math.round(step * 10 ** places) - 1) > 1e-6) places++;
+  return number.toFixed(places);
+};
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 const sum = (step) => PARTS.reduce((all, part) => all + (step[part] || 0), 0);
 /** Round numbers from 0 to `end`, about `many`. */
@@ -101,7 +105,7 @@ function facts() {
     make("span", {class: "quiet small"}, name), make("b", {id}, value),
     more ? make("span", {class: "quiet small"}, more) : null));
   const last = data.epochs.length ? data.epochs[data.epochs.length - 1] : null;
-  if (data.images_per_s > 0) add("images per second", count(data.images_per_s), "speed");
+  if (data.images_per_s > 0) add("samples per second", count(data.images_per_s), "speed");
   if (data.images_per_s_in_all > 0) add("from command to end", count(data.images_per_s_in_all) + " /s");
   if (data.step_seconds > 0) add("a step", time(data.step_seconds));
   if (data.spread) {
@@ -315,7 +319,7 @@ function curves() {
   }
   const speed = overSteps("images_per_s", "images_per_s");
   speed.series.forEach((s) => { s.name = "samples/s"; });
-  add("speed", "images per second", speed, {from: 0, format: (v, step) => v === null || v === undefined ? "-" : step < 1 ? decimals(v, 0, step) : count(v)});
+  add("speed", "samples per second", speed, {from: 0, format: (v, step) => v === null || v === undefined ? "-" : step < 1 ? decimals(v, 0, step) : count(v)});
   const steps = data.steps;
   const measured = steps ? steps.xs.filter((_, i) => steps.ranks.some((rank) => rank.values[i] !== null)) : [];
   if (measured.length > 1) {

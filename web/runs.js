@@ -31,7 +31,7 @@ function comparisonParts() {
   const curvesOfAll = [together("all-loss", "training loss", "loss", "train_loss"),
     ...data.runs[0].metrics.map((metric) => together("all-" + metric.name, "test " + metric.title, null,
       "test_" + metric.name, {format: scoreText(metric), size: 60})),
-    together("all-speed", "images per second", "images_per_s", "images_per_s", {from: 0})].filter((one) => one !== null);
+    together("all-speed", "samples per second", "images_per_s", "images_per_s", {from: 0})].filter((one) => one !== null);
   return [make("header", {}, make("div", {class: "head"}, make("h1", {}, "Runs side by side"))),
     card(null, make("div", {class: "bars", id: "runs"}, data.runs.map((run) => barRow(run.label + ": " + run.name,
       run.ranks.length ? bar(run.cluster.step, longest) : make("div", {}), time(sum(run.cluster.step))))),
@@ -43,7 +43,7 @@ function comparisonParts() {
       make("th", {}), c.names.map((name) => make("th", {}, name)))), make("tbody", {}, c.other.map((row) => make("tr", {},
       make("td", {}, row.name), row.values.map((value) => make("td", {}, value)))))))) : null,
     timesTable("account", "From the command to its end", c.account),
-    timesTable("parts", c.unit === "step" ? "A usual step, mean of all ranks" : "1,000 images, mean of all ranks", [c.total, ...c.parts]),
+    timesTable("parts", c.unit === "step" ? "A usual step, mean of all ranks" : "1,000 samples, mean of all ranks", [c.total, ...c.parts]),
     section("How they went", curvesOfAll), timesTable("ranks", "Computing, rank by rank", c.ranks),
     timesTable("operators", "Operators of rank 0 that changed most", c.operators),
     c.notes.length ? card("Notes", make("ul", {class: "notes quiet"}, c.notes.map((n) => make("li", {}, n)))) : null];

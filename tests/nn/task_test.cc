@@ -205,7 +205,8 @@ TEST(Task, NamesAreReadAndWritten) {
   EXPECT_EQ(parse_loss("mse").loss, Loss::squared_error);
   EXPECT_EQ(parse_loss("bce").loss, Loss::binary_cross_entropy);
   EXPECT_EQ(loss_text(parse_loss("mae")), "l1");
-  for (const char* text : {"", "hubert", "huber:0", "huber:x", "huber:-1", "l1:2", "huber:1:2"}) {
+  for (const char* text :
+       {"", "hubert", "huber:0", "huber:x", "huber:-1", "huber:1e30", "l1:2", "huber:1:2"}) {
     EXPECT_THROW(parse_loss(text), RequestError) << text;
   }
 }

@@ -202,6 +202,38 @@ TEST(Plan, TimesThatCannotAllBeRightAreNamed) {
   EXPECT_THAT(plan.notes[0], HasSubstr("do not fit together"));
 }
 
+TEST(Plan, ADisturbedMeasurementMakesNobodyFasterThanThereAreWorkers) {
+  Workload workload = measured();
+  ASSERT_EQ(workload.compute.passes[0].batch, 32);
+  ASSERT_EQ(workload.compute.passes[1].batch, 64);
+  workload.compute.passes[1].seconds = 6 * workload.compute.passes[0].seconds;
+  const double believed = 2 * workload.compute.passes[0].seconds;
+  PlanOptions options;
+  options.goal = Goal::time;
+  const Plan plan = make_plan(workload, nodes(4), options);
+  for (const Prediction& way : plan.ranked) {
+    EXPECT_LE(way.speed_up, way.candidate.workers + 1e-6) << way_of(way.candidate);
+  }
+  EXPECT_NEAR(plan.alone.step.computing, believed, 1e-9);
+  EXPECT_THAT(plan.notes, testing::Contains(HasSubstr("do not fit together")));
+  EXPECT_THAT(plan.notes, testing::Contains(HasSubstr("; planned with ")));
+  // Replayed passes take the times of the file, whatever they are.
+  workload.replayed = true;
+  EXPECT_NEAR(make_plan(workload, nodes(2), options).alone.step.computing, 3 * believed, 1e-9);
+}
+
+TEST(Plan, MoreThanAsManyTimesAsWorkersIsSaidToBeDoubtful) {
+  Workload workload = measured();
+  // Caches may do that.
+  workload.compute.passes[1].seconds = 2.4 * workload.compute.passes[0].seconds;
+  PlanOptions options = ways("allreduce:ring", {"split"});
+  ClusterProfile cluster = nodes(2);
+  for (HostProfile& host : cluster.hosts) host.bandwidth = 1e12;
+  const Plan plan = make_plan(workload, cluster, options);
+  ASSERT_GT(plan.best().speed_up, 2);
+  EXPECT_THAT(plan.notes, testing::Contains(HasSubstr("more than their number")));
+}
+
 TEST(Plan, TheBestHostsAreUsedNotTheFirstOnes) {
   ClusterProfile cluster = nodes(5);
   cluster.hosts[0].bandwidth /= 20;

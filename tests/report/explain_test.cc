@@ -318,6 +318,17 @@ TEST(Explain, OperatorsAreGroupedAndSharesAddUp) {
   EXPECT_THROW(parse_group_by("colour"), RequestError);
 }
 
+TEST(Explain, NothingIsCloserToTheRooflineThanAllOfIt) {
+  MadeRun made(1);
+  made.write_all();
+  made.write("operators.json",
+             made_operators({made_operator("a", "tanh", "forward", 0.001, 1e12)}));
+  const report::Run run = read_run(made.path);
+  const auto layers = operator_rows(*run.operators, GroupBy::layer);
+  EXPECT_GT(layers.at(0).gflops, 900);
+  EXPECT_EQ(layers[0].of_roofline, 1.0) << "small tensors lie in caches";
+}
+
 TEST(RunReader, RefusesWhatIsNoRun) {
   MadeRun made;
   EXPECT_THROW(read_run(made.path), RequestError);

@@ -19,7 +19,7 @@ using testing::ElementsAreArray;
 using testing::Pair;
 
 const std::vector<std::string> kEpochTags = {
-    "loss/train",      "accuracy/train",   "speed/images per second", "seconds/load",
+    "loss/train",      "accuracy/train",   "speed/samples per second", "seconds/load",
     "seconds/forward", "seconds/backward", "seconds/update",          "seconds/network",
     "seconds/wait",    "seconds/bubble",   "seconds/evaluate",        "seconds/checkpoint",
     "seconds/other",   "loss/test",        "accuracy/test",           "accuracy/test top 5"};

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "syrtos/base/counted.h"
+
 namespace syrtos {
 namespace {
 
@@ -21,6 +23,14 @@ TEST(Format, CountsHaveSeparators) {
   EXPECT_EQ(format_count(11689512), "11,689,512");
   EXPECT_EQ(format_count(-123456), "-123,456");
   EXPECT_EQ(format_count(-123), "-123");
+}
+
+TEST(Format, CountsHaveTheirNoun) {
+  EXPECT_EQ(counted(0, "worker"), "0 workers");
+  EXPECT_EQ(counted(1, "worker"), "1 worker");
+  EXPECT_EQ(counted(2500, "worker"), "2,500 workers");
+  EXPECT_EQ(counted(1, "batch", "batches"), "1 batch");
+  EXPECT_EQ(counted(2, "batch", "batches"), "2 batches");
 }
 
 TEST(Format, DurationsAreForPeople) {

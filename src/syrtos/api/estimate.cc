@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "syrtos/base/counted.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 #include "syrtos/planner/units.h"
@@ -61,8 +62,8 @@ void measure(const EstimateProbe& request, const Surroundings& surroundings, Est
                   probe.threads, probe.threads == 1 ? "" : "s");
   if (request.t_grad) {
     estimate.input.t_grad = (probe.t_forward_ms + probe.t_backward_ms) / 1e3;
-    estimate.source += fmt::format("; t_grad {:.4g} s (forward and backward, median of {} steps)",
-                                   estimate.input.t_grad, probe.steps);
+    estimate.source += fmt::format("; t_grad {:.4g} s (forward and backward, median of {})",
+                                   estimate.input.t_grad, counted(probe.steps, "step"));
   }
   if (request.t_comm) {
     estimate.input.t_comm = bytes / bytes_per_s;

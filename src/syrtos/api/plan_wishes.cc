@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "syrtos/base/counted.h"
 #include "syrtos/base/error.h"
 #include "syrtos/launch/hosts.h"
 
@@ -72,8 +73,8 @@ SearchSpace space_of(const PlanWishes& wishes, const ClusterProfile& cluster) {
   for (const std::string& word : workers) {
     const int count = count_of(word);
     if (count > slots) {
-      fail_request("--workers {}: the cluster has {} slots on {} hosts", count, slots,
-                   cluster.hosts.size());
+      fail_request("--workers {}: the cluster has {} on {}", count, counted(slots, "slot"),
+                   counted(static_cast<int64_t>(cluster.hosts.size()), "host"));
     }
     if (workers.size() == 1) {
       for (int n = 1; n <= count; ++n) space.workers.push_back(n);

@@ -8,6 +8,7 @@
 #include "syrtos/api/slot_processes.h"
 #include "syrtos/api/slot_threads.h"
 #include "syrtos/api/task.h"
+#include "syrtos/base/counted.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/files.h"
 #include "syrtos/base/host_name.h"
@@ -132,7 +133,8 @@ std::string to_string(const std::vector<SlotHost>& hosts) {
     slots += one.way.slots;
     text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", one.host.name, one.way.slots);
   }
-  return fmt::format("{} trials at once on {} hosts ({})", slots, hosts.size(), text);
+  return fmt::format("{} at once on {} ({})", counted(slots, "trial"),
+                     counted(static_cast<int64_t>(hosts.size()), "host"), text);
 }
 
 }  // namespace

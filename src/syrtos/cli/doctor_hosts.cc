@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "syrtos/base/clock.h"
+#include "syrtos/base/counted.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 #include "syrtos/cli/doctor_findings.h"
@@ -134,9 +135,13 @@ int examine_hosts(const DoctorHostsRequest& request, const Context& context) {
     fmt::print("\n");
     for (const std::string& finding : findings) fmt::print("wrong    {}\n", finding);
     if (findings.empty()) {
-      fmt::print("ok       all {} hosts can be used, and each reaches each\n", hosts.size());
+      fmt::print("ok       {}\n",
+                 hosts.size() == 1
+                     ? "the host can be used"
+                     : fmt::format("all {} hosts can be used, and each reaches each", hosts.size()));
     }
-    fmt::print("{} hosts in {}\n", hosts.size(), format_duration(seconds_since(begun)));
+    fmt::print("{} in {}\n", counted(static_cast<int64_t>(hosts.size()), "host"),
+               format_duration(seconds_since(begun)));
   }
   return findings.empty() ? kExitDone : kExitFailed;
 }

@@ -3,7 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "syrtos/base/format.h"
+#include "syrtos/base/counted.h"
 #include "syrtos/cli/draw.h"
 #include "syrtos/cli/estimate_request.h"
 #include "syrtos/planner/formulas.h"
@@ -53,9 +53,9 @@ void print_notes(const EstimateOptions& options, const api::Estimate& request) {
   }
   if (request.type == planner::EstimateType::async && input.batches < input.workers) {
     fmt::print(stderr,
-               "note: {} batches for {} workers; the formulas are meant for at least one batch "
+               "note: {} for {}; the formulas are meant for at least one batch "
                "per worker\n",
-               format_count(input.batches), format_count(input.workers));
+               counted(input.batches, "batch", "batches"), counted(input.workers, "worker"));
   }
 }
 

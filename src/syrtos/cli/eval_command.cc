@@ -7,6 +7,7 @@
 
 #include "syrtos/api/ensemble.h"
 #include "syrtos/api/predict.h"
+#include "syrtos/base/counted.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/files.h"
 #include "syrtos/base/format.h"
@@ -79,10 +80,11 @@ int run_eval(const EvalOptions& options, const Context& context) {
     fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     return kExitDone;
   }
-  fmt::print("{} ({}) on {}: {} test {}s in {}, loss {:.4f}{}, {}\n",
+  fmt::print("{} ({}) on {}: {} in {}, loss {:.4f}{}, {}\n",
              to_string(predictor.description().network), predictor.checkpoint().string(),
-             predictor.description().data, format_count(result.samples),
-             network.height > 1 ? "image" : "sample", to_string(predictor.precision().dtype),
+             predictor.description().data,
+             counted(result.samples, network.height > 1 ? "test image" : "test sample"),
+             to_string(predictor.precision().dtype),
              result.loss, scores_text(result, network.classes), format_duration(result.seconds));
   if (options.report) fmt::print("\n{}", report::report_text(result.details));
   return kExitDone;

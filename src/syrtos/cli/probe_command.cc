@@ -107,7 +107,7 @@ int run_probe_data(const DataOptions& options, const Context& context) {
       api::probe_data(options.request, options.seconds, surroundings(context));
   const auto& [job, r] = probed;
   if (context.interrupted()) {
-    fmt::print(stderr, "interrupted after {} images\n", r.samples);
+    fmt::print(stderr, "interrupted after {} samples\n", r.samples);
     return kExitFailed;
   }
   if (options.json) {

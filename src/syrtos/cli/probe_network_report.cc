@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "syrtos/base/counted.h"
 #include "syrtos/base/format.h"
 #include "syrtos/planner/units.h"
 
@@ -22,10 +23,11 @@ constexpr double kShareCores = 1.25;  // computing on all hosts against computin
 std::string describe_one_host(const NetworkProbe& probe) {
   const HostProfile& host = probe.cluster.hosts.front();
   return fmt::format(
-      "{} processes of this machine, {} cores, {} of memory\n"
+      "{} of this machine, {}, {} of memory\n"
       "  memory_bandwidth {} (what passes between all of them together)\n"
       "  memory_latency   {}\n",
-      probe.findings.size(), host.cores, format_bytes(host.memory),
+      counted(static_cast<int64_t>(probe.findings.size()), "process", "processes"),
+      counted(static_cast<int64_t>(host.cores), "core"), format_bytes(host.memory),
       format_bandwidth(host.memory_bandwidth), format_short_time(host.memory_latency));
 }
 

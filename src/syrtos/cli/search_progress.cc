@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "syrtos/base/counted.h"
+
 namespace syrtos::cli {
 
 void SearchProgress::begin(const search::Plan& plan) {
@@ -13,8 +15,10 @@ void SearchProgress::happened(const search::Event& event, const search::Ledger& 
   if (event.kind == search::Event::Kind::end) tell_end(event, ledger);
   const search::Trial* best = ledger.best();
   std::string text = fmt::format(
-      "{}{} trials, {} running, {} epochs{}", ledger.trials().size(),
-      trials_ > 0 ? fmt::format(" of {}", trials_) : "", ledger.running(), ledger.epochs(),
+      "{}{} trial{}, {} running, {}{}", ledger.trials().size(),
+      trials_ > 0 ? fmt::format(" of {}", trials_) : "",
+      (trials_ > 0 ? static_cast<size_t>(trials_) : ledger.trials().size()) == 1 ? "" : "s",
+      ledger.running(), counted(ledger.epochs(), "epoch"),
       best == nullptr ? ""
                       : fmt::format(", best {} (trial {})",
                                     metric_->text(ledger.best_of(*best)->value), best->number));

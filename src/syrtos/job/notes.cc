@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "syrtos/base/format.h"
+#include "syrtos/base/counted.h"
 
 namespace syrtos::job {
 
@@ -63,16 +63,15 @@ class Notes {
           request_.batch);
       return;
     }
-    add("batches of {}: the training data has {} samples, too few for the usual {}", job_.batch,
-        job_.data.train->size(), request_.batch);
+    add("batches of {}: the training data has {}, too few for the usual {}", job_.batch,
+        counted(job_.data.train->size(), "sample"), request_.batch);
   }
 
   void look_at_length() {
     if (job_.steps > total_) {
-      add("--steps {}: the run ends after {} steps, with --epochs {}; give --epochs {}, or leave "
-          "it "
+      add("--steps {}: the run ends after {}, with --epochs {}; give --epochs {}, or leave it "
           "out",
-          job_.steps, total_, job_.epochs,
+          job_.steps, counted(total_, "step"), job_.epochs,
           (job_.steps + job_.steps_per_epoch() - 1) / job_.steps_per_epoch());
     }
     if (job_.evaluate_every > job_.epochs) {
@@ -88,7 +87,8 @@ class Notes {
           job_.checkpoint_every, job_.steps_per_epoch(), job_.steps_per_epoch() == 1 ? "" : "s");
     }
     if (job_.trace.any() && job_.trace.first > total_) {
-      add("--trace {} has no effect: the run has {} steps", to_string(job_.trace), total_);
+      add("--trace {} has no effect: the run has {}", to_string(job_.trace),
+          counted(total_, "step"));
     }
     const std::string_view name = job_.data_name;
     const bool is_file = name.ends_with(".csv") || name.ends_with(".tsv");
@@ -118,7 +118,7 @@ class Notes {
     unused("optimizer.rho", is_one_of({Method::adadelta}), with);
     unused("optimizer.epsilon", adam || is_one_of({Method::adagrad, Method::adadelta}), with);
     if (job_.lookahead > total_) {
-      add("--lookahead {} has no effect: the run has {} steps", job_.lookahead, total_);
+      add("--lookahead {} has no effect: the run has {}", job_.lookahead, counted(total_, "step"));
     }
   }
 
@@ -135,14 +135,14 @@ class Notes {
     unused("schedule.start", triangle, with);
     unused("schedule.end", triangle, with);
     if (job_.schedule.warmup_steps >= total_) {
-      add("--warmup {}: the run has {} steps, so the learning rate only gets to {:.3g} of {:.3g}",
-          job_.schedule.warmup_steps, total_,
+      add("--warmup {}: the run has {}, so the learning rate only gets to {:.3g} of {:.3g}",
+          job_.schedule.warmup_steps, counted(total_, "step"),
           job_.schedule.rate * static_cast<double>(total_) /
               static_cast<double>(job_.schedule.warmup_steps),
           job_.schedule.rate);
     } else if (step && job_.schedule.every >= total_) {
-      add("--schedule-every {}: the run has {} steps, so the learning rate does not change",
-          job_.schedule.every, total_);
+      add("--schedule-every {}: the run has {}, so the learning rate does not change",
+          job_.schedule.every, counted(total_, "step"));
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "syrtos/base/counted.h"
 #include "syrtos/base/cpu.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
@@ -82,9 +83,9 @@ void check_size(const Job& job, int64_t samples) {
   }
   if (!overflow && bytes <= memory) return;
   fail_request(
-      "--input: a batch of {} images of {} takes {}, this machine has {} of memory: use a smaller "
+      "--input: a batch of {} of {} takes {}, this machine has {} of memory: use a smaller "
       "--input or --batch",
-      batch, image_size_text(job.image),
+      counted(batch, job.sample_word()), image_size_text(job.image),
       overflow ? "more than there are addresses" : format_bytes(static_cast<double>(bytes)),
       format_bytes(static_cast<double>(memory)));
 }
@@ -214,23 +215,23 @@ void check_batches(const Job& job) {
   if (!job.strategy.sync.splits_batch() && job.batch <= samples &&
       job.batch * job.replicas() > samples) {
     fail_request(
-        "--workers: the training data has {} samples, too few for {} batches of {} in each step: "
-        "use at most {} worker{} or a smaller --batch",
-        samples, job.replicas(), job.batch, samples / job.batch,
-        samples / job.batch == 1 ? "" : "s");
+        "--workers: the training data has {}, too few for {} batches of {} in each step: "
+        "use at most {} or a smaller --batch",
+        counted(samples, "sample"), job.replicas(), job.batch,
+        counted(samples / job.batch, "worker"));
   }
   const int64_t left = samples % std::max<int64_t>(1, job.step_samples());
   const std::string_view within = job.exchanges_within_pass();
   if (!within.empty() && job.remainder == data::Remainder::short_batch && left > 0 &&
       left < job.replicas()) {
     fail_request(
-        "{}: the last step of an epoch has {} samples for {} workers: use --remainder drop or pad",
-        within, left, job.replicas());
+        "{}: the last step of an epoch has {} for {} workers: use --remainder drop or pad",
+        within, counted(left, "sample"), job.replicas());
   }
   if (job.batch > samples) {
     fail_request(
-        "--batch: the training data has {} samples, found a batch of {}: use a smaller one",
-        samples, job.batch);
+        "--batch: the training data has {}, found a batch of {}: use a smaller one",
+        counted(samples, "sample"), job.batch);
   }
 }
 
@@ -252,10 +253,9 @@ void check_micro_batches(const Job& job) {
   const std::string_view within = job.exchanges_within_pass();
   if (!within.empty() && job.remainder == data::Remainder::short_batch && left > 0) {
     fail_request(
-        "{} with --accumulate: the last step of an epoch has {} samples, "
-        "which workers would cut into different numbers of micro-batches: use --remainder drop or "
-        "pad",
-        within, left);
+        "{} with --accumulate: the last step of an epoch has {}, which workers would cut into "
+        "different numbers of micro-batches: use --remainder drop or pad",
+        within, counted(left, "sample"));
   }
 }
 
@@ -275,9 +275,9 @@ void check_sharding(const Job& job) {
   for (int worker = 0; worker < job.workers; ++worker) {
     if (data::held(sharding, job.data.train->size(), job.shard_of(worker)) > 0) continue;
     fail_request(
-        "--shard {}: of {} samples none is left for worker {}: use fewer workers, or shares "
+        "--shard {}: of {} none is left for worker {}: use fewer workers, or shares "
         "that differ less",
-        to_string(sharding), job.data.train->size(), worker);
+        to_string(sharding), counted(job.data.train->size(), "sample"), worker);
   }
 }
 

@@ -126,7 +126,7 @@ std::string model_table(const Network& network, const ModelOptions& given) {
                     count_or_blank(layer.parameters), count_or_blank(layer.multiply_adds)});
   }
   return fmt::format(
-      "{}: {} ({})\ninput {}, {} {}, {} parameters, {} multiply-adds for one image\n\n{}",
+      "{}: {} ({})\ninput {}, {} {}, {} parameters, {} multiply-adds for one sample\n\n{}",
       network.name(), info.description, info.source, by_x(summary.input), summary.classes,
       summary.classes == 1 ? "class" : "classes", format_count(summary.parameters),
       format_count(summary.multiply_adds), table(rows, {3, 4}));

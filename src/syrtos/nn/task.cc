@@ -113,7 +113,9 @@ Task parse_loss(std::string_view text) {
       return task;
     }
     fail_request("--loss: expected {}, found '{}'",
-                 task.loss == Loss::huber ? "huber:DELTA with a number above 0" : name, text);
+                 task.loss == Loss::huber ? "huber:DELTA with a number above 0 and at most 1000000"
+                                          : name,
+                 text);
   }
   std::vector<std::string> known = {"auto"};
   std::string list = "auto";

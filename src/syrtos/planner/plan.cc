@@ -13,6 +13,7 @@
 #include "syrtos/planner/part_candidates.h"
 #include "syrtos/planner/ranking.h"
 #include "syrtos/planner/reason.h"
+#include "syrtos/planner/units.h"
 #include "syrtos/planner/what_if.h"
 
 namespace syrtos::planner {
@@ -273,6 +274,9 @@ class Planner {
       if (known == nullptr || prediction.epoch_s < known->epoch_s) known = &prediction;
     }
     double least = std::numeric_limits<double>::infinity();
+    for (const Candidate& candidate : all_candidates_) {
+      plan_.most_workers = std::max(plan_.most_workers, candidate.workers);
+    }
     for (const auto& [workers, prediction] : best) {
       plan_.fastest.push_back(*prediction);
       least = std::min(least, prediction->epoch_s);
@@ -328,7 +332,16 @@ class Planner {
 
 Plan make_plan(const Workload& workload, const ClusterProfile& cluster,
                const PlanOptions& options) {
-  return Planner(workload, cluster, options).make();
+  if (workload.replayed) return Planner(workload, cluster, options).make();
+  const Workload believed = believable(workload);
+  Plan plan = Planner(believed, cluster, options).make();
+  const std::string doubt = strategy::doubt_of(workload.compute);
+  if (doubt == strategy::doubt_of(believed.compute)) return plan;
+  plan.notes.insert(plan.notes.begin(),
+                    fmt::format("{}; planned with {} for a batch of {}", doubt,
+                                format_short_time(believed.compute.pass_of(workload.batch).seconds),
+                                workload.batch));
+  return plan;
 }
 
 }  // namespace syrtos::planner

@@ -67,6 +67,7 @@ struct Plan {
   std::vector<Prediction> fastest;  ///< for each number of workers
   std::vector<Curve> curves;        ///< of the best way of each kind
   int gain_ends_at = 1;             ///< workers beyond which an epoch gets less than 5 % shorter
+  int most_workers = 1;             ///< of all ways that were considered
   std::vector<WhatIf> what_ifs;     ///< largest gain first
   int considered = 0;
   int simulated = 0;

@@ -125,12 +125,40 @@ void Plan::choose() {
   }
 }
 
+Workload believable(Workload workload) {
+  std::vector<strategy::ComputeTimes::Pass>& passes = workload.compute.passes;
+  if (strategy::doubt_of(workload.compute).empty()) return workload;
+  for (size_t large = 1; large < passes.size(); ++large) {  // by batch size
+    strategy::ComputeTimes::Pass& pass = passes[large];
+    const auto samples = static_cast<double>(pass.batch);
+    double least = pass.seconds;
+    for (size_t small = 0; small < large; ++small) {
+      const double each = passes[small].seconds / static_cast<double>(passes[small].batch);
+      least = std::min(least, each * samples);
+    }
+    const double factor = least / pass.seconds;
+    pass.seconds = least;
+    for (std::vector<double>* times :
+         {&pass.needed, &pass.ready, &pass.items, &pass.forward, &pass.backward}) {
+      for (double& seconds : *times) seconds *= factor;
+    }
+  }
+  return workload;
+}
+
 std::vector<std::string> notes_of(const Workload& workload, const Plan& plan) {
   std::vector<std::string> notes;
   if (std::string doubt = strategy::doubt_of(workload.compute); !doubt.empty()) {
     notes.push_back(std::move(doubt));
   }
   const Candidate& best = plan.best().candidate;
+  if (best.workers > 1 && plan.best().speed_up > best.workers) {
+    notes.push_back(fmt::format(
+        "{:.2f} times with {} workers is more than their number: smaller batches were measured to "
+        "take less for each sample, by caches or because other programs ran meanwhile; measure "
+        "again to be sure",
+        plan.best().speed_up, best.workers));
+  }
   const int64_t samples = step_samples(workload, best);
   const int64_t steps = steps_per_epoch(workload, best);
   constexpr int64_t kLargeBatch = 8192;

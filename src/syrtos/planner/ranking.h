@@ -6,6 +6,11 @@
 
 namespace syrtos::planner {
 
+/// With computing times that can be right where those that were measured are doubtful
+/// (strategy::doubt_of): a batch takes no longer than smaller ones after each other would. Other
+/// programs only make computing slower.
+Workload believable(Workload workload);
+
 /// What should be known before a plan is followed, a sentence each.
 std::vector<std::string> notes_of(const Workload& workload, const Plan& plan);
 

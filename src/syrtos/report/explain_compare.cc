@@ -273,7 +273,7 @@ class Comparer {
     const double a = result_.total.values[0], b = result_.total.values[i];
     if (a <= 0 || b <= 0) return text;
     text +=
-        fmt::format("{} {} instead of {}", result_.per_step ? "A step takes" : "1,000 images take",
+        fmt::format("{} {} instead of {}", result_.per_step ? "A step takes" : "1,000 samples take",
                     format_short_time(b), format_short_time(a));
     if (result_.images_per_s[0] > 0 && result_.images_per_s[i] > 0) {
       text += fmt::format(" ({} instead of {} samples/s)",

@@ -33,7 +33,7 @@ struct ComparedTime {
 struct Comparison {
   std::vector<std::string> names;       ///< "A", "B", ... of each run
   std::vector<OtherSetting> other;      ///< all that differs
-  bool per_step = true;                 ///< otherwise per 1,000 images
+  bool per_step = true;                 ///< otherwise per 1,000 samples
   std::vector<double> images_per_s;     ///< in usual steps; 0: not known
   std::vector<double> in_all;           ///< images per second from the command to its end, or 0
   std::vector<ComparedTime> account;    ///< from the command to its end; empty: not all know it

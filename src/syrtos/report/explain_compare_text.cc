@@ -44,7 +44,7 @@ class Writer {
     std::vector<ComparedTime> parts{comparison_.total};
     parts.insert(parts.end(), comparison_.parts.begin(), comparison_.parts.end());
     table(comparison_.per_step ? "A usual step, mean of all ranks"
-                               : "1,000 images, mean of all ranks",
+                               : "1,000 samples, mean of all ranks",
           parts, parts.size());
     table("Computing, rank by rank", comparison_.ranks, 8);
     table("Operators of rank 0", comparison_.operators, top_);
@@ -121,7 +121,7 @@ json compare_json(const std::vector<Explained>& runs, const Comparison& comparis
   return {{"runs", paths},
           {"names", comparison.names},
           {"other", other},
-          {"unit", comparison.per_step ? "step" : "1000 images"},
+          {"unit", comparison.per_step ? "step" : "1000 samples"},
           {"images_per_s", comparison.images_per_s},
           {"images_per_s_in_all", comparison.in_all},
           {"account", to_json(comparison.account)},

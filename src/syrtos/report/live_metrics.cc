@@ -59,7 +59,7 @@ std::string prometheus_text(const json& data) {
   Writer writer;
   writer.metric("running", "1 while the run trains");
   writer.value(data.value("running", false) ? 1 : 0);
-  writer.metric("images_per_second", "images that all workers train on in a second");
+  writer.metric("images_per_second", "samples that all workers train on in a second");
   writer.value(data.value("images_per_s", 0.0));
   if (const auto progress = data.find("progress"); progress != data.end()) {
     writer.metric("last_news_seconds", "when the run said something last, in seconds since 1970");

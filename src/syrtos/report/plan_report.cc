@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "syrtos/base/counted.h"
 #include "syrtos/base/format.h"
 #include "syrtos/planner/units.h"
 
@@ -18,8 +19,13 @@ using planner::Workload;
 namespace {
 
 /// "1:20 min (1:15 to 1:31 min)", as seconds where that is shorter.
+/// Of an epoch, which may take less than a second.
+std::string duration_text(double seconds) {
+  return seconds < 1 ? planner::format_short_time(seconds) : format_duration(seconds);
+}
+
 std::string epoch_text(const Prediction& prediction) {
-  std::string text = format_duration(prediction.epoch_s);
+  std::string text = duration_text(prediction.epoch_s);
   if (prediction.high_s > prediction.low_s) {
     const double off = std::max(prediction.high_s / prediction.epoch_s - 1,
                                 1 - prediction.low_s / prediction.epoch_s);
@@ -70,6 +76,20 @@ std::string recommendation(const Plan& plan, const PlanCommands& commands) {
   return text;
 }
 
+/// How many workers are worth it.
+std::string gain_text(const Plan& plan) {
+  const std::string workers = counted(plan.gain_ends_at, "worker");
+  const int tried = plan.fastest.back().candidate.workers;
+  if (plan.gain_ends_at < tried) {
+    return fmt::format("The gain ends at {}: more make an epoch less than 5 % shorter.\n", workers);
+  }
+  if (tried == plan.most_workers) {
+    return fmt::format("Up to {}, all that were tried, each more makes it faster.\n", workers);
+  }
+  return fmt::format("The gain ends at {}: no way with more {}.\n", workers,
+                     plan.too_large > 0 ? "was simulated" : "was promising enough to be simulated");
+}
+
 std::string verdict(const Plan& plan, const Workload& workload, const PlanCommands& commands) {
   std::string text = recommendation(plan, commands);
   const std::vector<const Prediction*> faster = plan.goal == planner::Goal::result
@@ -82,15 +102,7 @@ std::string verdict(const Plan& plan, const Workload& workload, const PlanComman
   }
   const bool types_hosts = plan.best().candidate.workers > 1 || !faster.empty();
   if (types_hosts && !commands.note.empty()) text += fmt::format("  ({})\n", commands.note);
-  if (plan.best().candidate.workers > 1) {
-    text += plan.gain_ends_at == plan.fastest.back().candidate.workers
-                ? fmt::format("Up to {} workers, all that were tried, each more makes it faster.\n",
-                              plan.gain_ends_at)
-                : fmt::format(
-                      "The gain ends at {} workers: more make an epoch less than 5 % "
-                      "shorter.\n",
-                      plan.gain_ends_at);
-  }
+  if (plan.best().candidate.workers > 1) text += gain_text(plan);
   for (const std::string& note : plan.notes) text += fmt::format("Note: {}.\n", note);
   return text;
 }
@@ -149,7 +161,7 @@ std::string cluster_text(const ClusterProfile& cluster) {
   }
   const std::string from = planner::format_bandwidth(slow->bandwidth);
   const std::string to = planner::format_bandwidth(fast->bandwidth);
-  return fmt::format("{} hosts at {}, {}", cluster.hosts.size(),
+  return fmt::format("{} at {}, {}", counted(static_cast<int64_t>(cluster.hosts.size()), "host"),
                      from == to ? to : from + " to " + to,
                      planner::format_short_time(cluster.hosts[0].latency));
 }
@@ -162,7 +174,7 @@ std::string plan_text(const Plan& plan, const Workload& workload, const ClusterP
       format_count(workload.samples), cluster_text(cluster));
   text += fmt::format("one host: {} a step, {} an epoch{}\n\n",
                       planner::format_short_time(plan.alone.step.seconds),
-                      format_duration(plan.alone.epoch_s),
+                      duration_text(plan.alone.epoch_s),
                       plan.alone_fits ? "" : ", but it does not fit in its memory");
   std::vector<const Prediction*> rows = plan.best_of_each_kind();
   if (top > 0) rows.clear();
@@ -179,7 +191,7 @@ std::string plan_text(const Plan& plan, const Workload& workload, const ClusterP
     const Prediction& best = what_if.best;
     text += fmt::format(
         "  if {:<36} {:.2f} times as fast: {} an epoch with {}\n", what_if.what + ":", what_if.gain,
-        format_duration(best.epoch_s),
+        duration_text(best.epoch_s),
         best.candidate.workers == 1
             ? "one host"
             : fmt::format("{} workers, {}", best.candidate.workers, way_of(best.candidate)));

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "syrtos/base/counted.h"
 #include "syrtos/base/format.h"
 #include "syrtos/search/conduct.h"
 
@@ -168,7 +169,7 @@ std::string search_text(const search::Directory& directory, size_t top) {
                         100 * one.share);
   }
   const SlotUse use = use_of(ledger);
-  text += fmt::format("\n{} epochs in {} of trials, {} in all{}\n", format_count(ledger.epochs()),
+  text += fmt::format("\n{} in {} of trials, {} in all{}\n", counted(ledger.epochs(), "epoch"),
                       format_duration(use.busy_s), format_duration(use.wall_s),
                       use.hosts > 1 ? fmt::format(": {:.2f} times as fast as one of the {} hosts",
                                                   use.speed_up, use.hosts)

@@ -6,6 +6,7 @@
 
 #include "syrtos/base/cpu.h"
 #include "syrtos/base/error.h"
+#include "syrtos/base/format.h"
 
 namespace syrtos {
 
@@ -25,9 +26,10 @@ Buffer::Buffer(size_t bytes, std::string_view purpose) : size_(bytes) {
   }
   if (memory == MAP_FAILED) {
     fail_run(
-        "not enough memory for {}: needs {:.1f} MB, this machine offers {:.1f} MB; "
-        "use a smaller --batch, a smaller network or --precision bf16",
-        purpose, static_cast<double>(bytes) / 1e6, static_cast<double>(available) / 1e6);
+        "not enough memory for {}: needs {}, this machine has {}; use a smaller --input or "
+        "--batch, a smaller network or --precision bf16",
+        purpose, format_bytes(static_cast<double>(bytes)),
+        format_bytes(static_cast<double>(available)));
   }
   if (mapped_ >= kHugePage) madvise(memory, mapped_, MADV_HUGEPAGE);
   data_ = memory;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "syrtos/base/clock.h"
+#include "syrtos/base/counted.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/files.h"
 #include "syrtos/base/log.h"
@@ -88,8 +89,8 @@ void Trainer::go_on_from(const std::filesystem::path& file) {
   state_.go_to(saved);
   require_samples_for_all();
   if (state_.course.is_over() && !state_.course.position().unmeasured) {
-    fail_request("{} is complete ({} steps); to train longer give more --epochs or --steps",
-                 directory.path().string(), saved.step);
+    fail_request("{} is complete ({}); to train longer give more --epochs or --steps",
+                 directory.path().string(), counted(saved.step, "step"));
   }
   if (state_.watch.should_stop()) {
     fail_request("{} has stopped early, after {} epoch{}; to train on start a new run",
@@ -110,8 +111,9 @@ void Trainer::require_samples_for_all() const {
   if (left == 0 || (left >= job.replicas() && job.accumulate == 1)) return;
   fail_request(
       "{}: from where this run goes on, the last step of the epoch has {} "
-      "samples for {} workers{}: use another number of --workers",
-      within, left, job.replicas(), job.accumulate > 1 ? " and their micro-batches" : "");
+      "for {} workers{}: use another number of --workers",
+      within, counted(left, "sample"), job.replicas(),
+      job.accumulate > 1 ? " and their micro-batches" : "");
 }
 
 std::optional<Carried> Trainer::leave_team() {

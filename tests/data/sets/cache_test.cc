@@ -6,6 +6,7 @@
 #include <cstring>
 #include <thread>
 
+#include "syrtos/data/sets/fit.h"
 #include "tests/data/file_limit.h"
 #include "tests/support/temporary.h"
 
@@ -114,6 +115,31 @@ TEST_F(DiskCache, InNoDirectoryIsRefused) {
       [&] { Cached(std::make_unique<Made>(10), CachePlace::disk, directory_ / "none"); });
   EXPECT_THAT(text, HasSubstr("No such file"));
   EXPECT_THAT(text, HasSubstr("none"));
+}
+
+/// More decoded samples than any disk has room for.
+class Endless : public Dataset {
+ public:
+  Endless() {
+    info_ = {.name = "endless", .size = int64_t{1} << 50, .channels = 1, .height = 28, .width = 28};
+    info_.decodes = true;
+  }
+  Target target(int64_t /*index*/) const override { return {}; }
+  Sample read(int64_t /*index*/, Scratch& /*scratch*/) const override { return {}; }
+};
+
+TEST_F(DiskCache, WithoutRoomForItSamplesAreMadeEachTimeAndThatIsNoted) {
+  FitOptions options{.height = 28, .width = 28, .cache_directory = directory_ / "to" / "be made"};
+  const auto set = fit(std::make_unique<Endless>(), options);
+  ASSERT_EQ(set->info().notes.size(), 1U);
+  EXPECT_THAT(set->info().notes[0], HasSubstr("endless: samples are decoded each time"));
+  EXPECT_TRUE(std::filesystem::is_empty(directory_));
+  options.cache_directory.clear();
+  EXPECT_EQ(fit(std::make_unique<Endless>(), options)->info().notes.size(), 1U);
+  // What has room is kept without a word.
+  auto small = std::make_unique<Made>(3);
+  options = {.height = 5, .width = 7, .cache = CacheMode::disk, .cache_directory = directory_};
+  EXPECT_TRUE(fit(std::move(small), options)->info().notes.empty());
 }
 
 TEST(ChooseCache, LeavesHalfOfTheMemory) {

@@ -1,5 +1,7 @@
 #include "syrtos/data/sets/fit.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "syrtos/base/error.h"
@@ -35,6 +37,40 @@ CacheMode parse_cache(std::string_view name) {
                suggestion(name, {"auto", "none", "memory", "disk"}));
 }
 
+namespace {
+
+/// The same with something else that people should know about it.
+class Noted : public Dataset {
+ public:
+  Noted(std::unique_ptr<Dataset> of, std::string note) : of_(std::move(of)) {
+    info_ = of_->info();
+    info_.notes.push_back(std::move(note));
+  }
+  Target target(int64_t index) const override { return of_->target(index); }
+  Sample read(int64_t index, Scratch& scratch) const override { return of_->read(index, scratch); }
+  std::span<const uint8_t> encoded(int64_t index, Scratch& scratch) const override {
+    return of_->encoded(index, scratch);
+  }
+  void check() const override { of_->check(); }
+
+ private:
+  std::unique_ptr<Dataset> of_;
+};
+
+/// Whether so many bytes could be kept there.
+bool has_room(const std::filesystem::path& directory, int64_t bytes) {
+  if (directory.empty()) return false;
+  std::filesystem::path there = directory;  // it may have to be made yet
+  std::error_code missing;
+  while (!std::filesystem::exists(there, missing) && there.has_relative_path()) {
+    there = there.parent_path();
+  }
+  const std::filesystem::space_info space = std::filesystem::space(there, missing);
+  return !missing && bytes >= 0 && space.available >= static_cast<uintmax_t>(bytes);
+}
+
+}  // namespace
+
 std::unique_ptr<Dataset> fit(std::unique_ptr<Dataset> of, const FitOptions& options) {
   const DatasetInfo& info = of->info();
   const bool fits = info.height == options.height && info.width == options.width;
@@ -62,6 +98,15 @@ std::unique_ptr<Dataset> fit(std::unique_ptr<Dataset> of, const FitOptions& opti
                            : options.cache == CacheMode::disk
                                ? CachePlace::disk
                                : choose_cache(cache_bytes(of->info()), options.free_memory);
+  if (options.cache == CacheMode::automatic && place == CachePlace::disk &&
+      !has_room(options.cache_directory, cache_bytes(of->info()))) {
+    std::string note = fmt::format(
+        "{}: samples are {} each time they are used, since neither half of the free memory nor the "
+        "disk has {} to keep them",
+        of->info().name, fits ? "decoded" : "scaled",
+        format_bytes(static_cast<double>(cache_bytes(of->info()))));
+    return std::make_unique<Noted>(std::move(of), std::move(note));
+  }
   log_info("data {}: {} of samples are kept {} (--cache {}, {} of memory are free)",
            of->info().name, format_bytes(static_cast<double>(cache_bytes(of->info()))),
            place == CachePlace::disk ? "in " + options.cache_directory.string() : "in memory",

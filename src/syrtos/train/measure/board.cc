@@ -96,7 +96,7 @@ void Board::step(int64_t step, double loss, double learning_rate) {
 
 void Board::epoch(const run::EpochMetrics& m) {
   std::vector<trace::Scalar> scalars = {{"loss/train", m.train_loss},
-                                        {"speed/images per second", m.images_per_s}};
+                                        {"speed/samples per second", m.images_per_s}};
   const auto add_parts = [&](const std::string& group, const trace::StepDivision& seconds) {
     for (size_t i = 0; i < trace::kParts; ++i) {
       scalars.push_back({group + "/" + std::string(trace::kPartNames[i]), seconds.seconds[i]});

@@ -152,15 +152,16 @@ void require_memory(int64_t bytes, std::string_view what, int processes) {
   if (processes > 1 && bytes > memory_limit() / processes) {
     fail_request(
         "not enough memory for {}: {} ranks of this machine need {} each, it has {} for all of "
-        "them; use fewer ranks on it, a smaller --batch, a smaller network or --precision bf16",
+        "them; use fewer ranks on it, a smaller --input or --batch, a smaller network or "
+        "--precision bf16",
         what, processes, format_bytes(static_cast<double>(bytes)),
         format_bytes(static_cast<double>(memory_limit())));
   }
   const int64_t free = free_memory();
   if (bytes <= free) return;
   fail_request(
-      "not enough memory for {}: needs {}, this machine has {} free; use a smaller --batch, "
-      "a smaller network or --precision bf16",
+      "not enough memory for {}: needs {}, this machine has {} free; use a smaller --input or "
+      "--batch, a smaller network or --precision bf16",
       what, format_bytes(static_cast<double>(bytes)), format_bytes(static_cast<double>(free)));
 }
 

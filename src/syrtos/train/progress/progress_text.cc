@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "syrtos/base/counted.h"
 #include "syrtos/base/format.h"
 #include "syrtos/job/image_size.h"
 #include "syrtos/train/trainer.h"
@@ -55,7 +56,7 @@ std::string optimizer_line(const Job& job) {
   if (job.schedule.kind != optim::ScheduleKind::constant || job.schedule.warmup_steps > 0) {
     text += fmt::format(" ({}{})", to_string(job.schedule.kind),
                         job.schedule.warmup_steps > 0
-                            ? fmt::format(", warm-up of {} steps", job.schedule.warmup_steps)
+                            ? ", warm-up of " + counted(job.schedule.warmup_steps, "step")
                             : "");
   }
   if (method == optim::Method::momentum || method == optim::Method::nesterov) {
