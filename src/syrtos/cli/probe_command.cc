@@ -97,7 +97,7 @@ int run_probe(const ProbeOptions& options, const Context& context) {
 }
 
 struct DataOptions {
-  job::JobRequest request = {.data = "cifar10", .batch = 128};
+  job::JobRequest request = {.network = "mlp", .data = "cifar10"};  // it takes samples of any size
   double seconds = 3;
   bool json = false;
 };

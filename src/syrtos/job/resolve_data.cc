@@ -72,20 +72,53 @@ Shape image_of(const ImageSize& size, const data::DatasetInfo& info, const Job& 
   return image;
 }
 
-/// A batch alone must fit into memory; the network's own needs are known when it is built.
-void check_size(const Job& job, int64_t samples) {
+/// What a network for samples of this size needs at least: its weights with their gradients, and the
+/// largest of all values of one sample. All that it needs is known when it is built.
+int64_t least_bytes(const Job& job) {
+  nn::ModelOptions options = job.network.default_options();
+  options.batch = 1;
+  options.channels = job.image[0];
+  options.height = job.image[1];
+  options.width = job.image[2];
+  options.training = false;  // batch norm of one sample has no statistics to train with
+  const nn::Model model = job.network.build(options);
+  int64_t largest = 0;
+  for (const graph::Node& node : model.graph.nodes()) {
+    for (const auto value : node.outputs) {
+      largest = std::max(largest, model.graph.type(value).shape.elements());
+    }
+  }
+  constexpr int64_t kBytes = sizeof(float);
+  return kBytes * (2 * nn::parameter_count(model.graph) + largest);
+}
+
+/// Of a size that was asked for, before anything is scaled to it: a batch alone must fit into
+/// memory, and so must the network, unless workers have parts of it.
+void check_size(const JobRequest& request, const Job& job, int64_t samples) {
   const int64_t memory = cpu_info().memory_bytes;
+  // What samples are, whatever size was asked for.
+  const char* word = job.stored[1] == 1 ? "sample" : job.sample_word();
   const int64_t batch = std::min(job.batch, samples);  // more are refused as such
   int64_t bytes = static_cast<int64_t>(sizeof(float));
   bool overflow = false;
   for (const int64_t factor : {job.image[0], job.image[1], job.image[2], batch}) {
     overflow = overflow || __builtin_mul_overflow(bytes, factor, &bytes);
   }
-  if (!overflow && bytes <= memory) return;
+  if (!overflow && bytes <= memory) {
+    const bool divided = !(job.strategy.split == strategy::Split::none());
+    if (request.input == JobRequest().input || divided) return;
+    const int64_t least = least_bytes(job);
+    if (least <= memory) return;
+    fail_request(
+        "--input: {} for {} of {} needs {} at least, this machine has {} of memory: use a smaller "
+        "--input or another network",
+        job.network.name(), std::string(word) + "s", image_size_text(job.image),
+        format_bytes(static_cast<double>(least)), format_bytes(static_cast<double>(memory)));
+  }
   fail_request(
       "--input: a batch of {} of {} takes {}, this machine has {} of memory: use a smaller "
       "--input or --batch",
-      counted(batch, job.sample_word()), image_size_text(job.image),
+      counted(batch, word), image_size_text(job.image),
       overflow ? "more than there are addresses" : format_bytes(static_cast<double>(bytes)),
       format_bytes(static_cast<double>(memory)));
 }
@@ -117,14 +150,16 @@ void describe_data(const JobRequest& request, Job& job) {
     job.normalization = {{0}, {1}};
     return;
   }
-  constexpr int64_t kEnough = 4096;  // samples to know mean and deviation well
-  job.normalization = data::measure_normalization(*job.data.train, kEnough);
+  // Samples to know mean and deviation well; of huge ones fewer have as many values.
+  constexpr int64_t kEnough = 4096, kLeast = 64, kValues = int64_t{1} << 30;
+  job.normalization = data::measure_normalization(
+      *job.data.train, std::clamp(kValues / job.image.elements(), kLeast, kEnough));
 }
 
 void make_random_data(const JobRequest& request, const ImageSize& size, Job& job) {
   job.random_data = true;
   job.image = job.stored = size.shape_for(job.network.info());
-  check_size(job, request.samples);
+  check_size(request, job, request.samples);
   nn::Task task = request.loss == "auto" ? nn::Task() : nn::parse_loss(request.loss);
   if (task.own && task.own->of().empty()) task = {};
   const int64_t outputs = request.classes == kUnset ? job.network.info().classes : request.classes;
@@ -156,7 +191,7 @@ void open_data(const JobRequest& request, const ImageSize& size,
   if (splits.validation) splits.test = std::move(splits.validation);
   job.stored = splits.train->info().shape();
   job.image = image_of(size, splits.train->info(), job);
-  check_size(job, splits.train->size());
+  check_size(request, job, splits.train->size());
   job.fit = data::fit_of(splits.train->info());
   fit_data(cache_home, job, splits);
   job.data = {std::move(splits.train), std::move(splits.test)};

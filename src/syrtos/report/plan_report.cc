@@ -18,12 +18,12 @@ using planner::Workload;
 
 namespace {
 
-/// "1:20 min (1:15 to 1:31 min)", as seconds where that is shorter.
 /// Of an epoch, which may take less than a second.
 std::string duration_text(double seconds) {
   return seconds < 1 ? planner::format_short_time(seconds) : format_duration(seconds);
 }
 
+/// "1:20 min ±14 %".
 std::string epoch_text(const Prediction& prediction) {
   std::string text = duration_text(prediction.epoch_s);
   if (prediction.high_s > prediction.low_s) {
@@ -64,8 +64,11 @@ std::string recommendation(const Plan& plan, const PlanCommands& commands) {
   } else if (other == nullptr) {
     const bool tried = std::any_of(plan.ranked.begin(), plan.ranked.end(),
                                    [](const Prediction& p) { return p.candidate.workers > 1; });
-    text = tried ? "Do not distribute this: no way that keeps the result was found to fit.\n"
-                 : "Do not distribute this: no other way was tried.\n";
+    const bool hopeless = plan.considered > 1 + plan.out_of_memory && plan.too_large == 0;
+    text = tried      ? "Do not distribute this: no way that keeps the result was found to fit.\n"
+           : hopeless ? "Do not distribute this: by its bytes and its computing alone every other "
+                        "way takes at least 1.5 times as long as one host.\n"
+                      : "Do not distribute this: no other way was tried.\n";
   } else {
     const char* same = plan.goal == planner::Goal::result ? " with the same result" : "";
     text = fmt::format("Do not distribute this: the best other way{} is {}{}.\n  ({})\n", same,
@@ -86,8 +89,10 @@ std::string gain_text(const Plan& plan) {
   if (tried == plan.most_workers) {
     return fmt::format("Up to {}, all that were tried, each more makes it faster.\n", workers);
   }
-  return fmt::format("The gain ends at {}: no way with more {}.\n", workers,
-                     plan.too_large > 0 ? "was simulated" : "was promising enough to be simulated");
+  return fmt::format(
+      "The gain ends at {}: no way with more{} was {}.\n", workers,
+      plan.goal == planner::Goal::result ? " and the same result" : "",
+      plan.too_large > 0 ? "simulated" : "promising enough to be simulated");
 }
 
 std::string verdict(const Plan& plan, const Workload& workload, const PlanCommands& commands) {
@@ -181,10 +186,12 @@ std::string plan_text(const Plan& plan, const Workload& workload, const ClusterP
   for (size_t i = 0; i < top && i < plan.ranked.size(); ++i) rows.push_back(&plan.ranked[i]);
   text += verdict(plan, workload, commands) + "\n" + table(rows);
   text += fmt::format(
-      "{}{} ways considered, {} simulated{}\n",
-      top > 0 ? "" : "The best of each kind; --top 20 shows the ranking: ", plan.considered,
-      plan.simulated,
-      (plan.out_of_memory > 0 ? fmt::format(", {} do not fit in memory", plan.out_of_memory) : "") +
+      "{}{} considered, {} simulated{}\n",
+      top > 0 ? "" : "The best of each kind; --top 20 shows the ranking: ",
+      counted(plan.considered, "way"), plan.simulated,
+      (plan.out_of_memory > 0 ? fmt::format(", {} {} not fit in memory", plan.out_of_memory,
+                                            plan.out_of_memory == 1 ? "does" : "do")
+                              : "") +
           (plan.too_large > 0 ? fmt::format(", {} too large to simulate", plan.too_large) : ""));
   if (!plan.what_ifs.empty()) text += "\nWhat would help, best first:\n";
   for (const planner::WhatIf& what_if : plan.what_ifs) {
