@@ -78,6 +78,22 @@ TEST(ContactSheet, SignalsBecomeLines) {
   EXPECT_GT(count_colour(contact_sheet(table), {31, 119, 180}, 60), 100);
 }
 
+TEST(ContactSheet, FloatsOfTwoDimensionsArePictures) {
+  std::vector<float> floats(64, -1);
+  for (size_t i = 0; i < 32; ++i) floats[i] = 3;
+  const auto* bytes = reinterpret_cast<const uint8_t*>(floats.data());
+  const Table table({.name = "digits",
+                     .dtype = DType::f32,
+                     .channels = 1,
+                     .height = 8,
+                     .width = 8,
+                     .classes = {"half"}},
+                    {bytes, bytes + floats.size() * sizeof(float)}, {0});
+  const Picture sheet = contact_sheet(table);
+  EXPECT_EQ(count_colour(sheet, {0, 0, 0}), 64 * 32);
+  EXPECT_EQ(count_colour(sheet, {255, 255, 255}), 64 * 32);
+}
+
 TEST(ContactSheet, NamesOfOtherScriptsTakeOnePlacePerCharacter) {
   // A character of two bytes is as wide as its like of one byte: the sheet has the same width.
   EXPECT_EQ(contact_sheet(plain(8, 10, "éééééééé")).width,

@@ -1,5 +1,7 @@
 #include "syrtos/api/ensemble.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -181,6 +183,11 @@ EnsemblePredictor::EnsemblePredictor(const LoadRequest& request, const Surroundi
     if (classes != members_.front().description().options.classes) {
       fail_request("{}: expected {} classes as its first member has, found {}", member.string(),
                    members_.front().description().options.classes, classes);
+    }
+    if (members_.back().description().class_names != members_.front().description().class_names) {
+      fail_request("{}: expected classes in the order of its first member ({}), found {}",
+                   member.string(), fmt::join(members_.front().description().class_names, ", "),
+                   fmt::join(members_.back().description().class_names, ", "));
     }
   }
 }

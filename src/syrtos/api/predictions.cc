@@ -128,6 +128,7 @@ Predictions predict(const LoadRequest& asked, const std::vector<std::string>& in
     predictions.samples.insert(predictions.samples.end(), samples.names.begin(),
                                samples.names.end());
   }
+  predictions.notes = first.notes();
   return predictions;
 }
 

@@ -16,6 +16,7 @@ struct Predictions {
   std::vector<std::string> outputs;  ///< Names of the classes, labels or values.
   nn::Task task;
   std::vector<int64_t> shape;  ///< Of a sample's values.
+  std::vector<std::string> notes = {};  ///< What people should know about how samples are read.
 
   std::span<const float> row(size_t sample) const {
     return std::span(rows).subspan(sample * outputs.size(), outputs.size());

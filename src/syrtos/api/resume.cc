@@ -55,10 +55,10 @@ job::JobRequest going_on(const std::filesystem::path& run, job::JobRequest reque
   if (run.empty()) return request;
   const job::JobRequest before = job_of(run);
   for (const job::JobField& field : job::job_fields()) {
-    if (!field.recorded || field.may_change) continue;
     const std::string was = job::field_text(before, field);
     const std::string asked = job::field_text(request, field);
-    if (asked == was) continue;
+    if (asked == was) request.kept.push_back(field.key);
+    if (asked == was || !field.recorded || field.may_change) continue;
     if (asked != job::field_text(job::JobRequest{}, field)) {
       fail_request("{} cannot change when a run goes on: expected {} as in {}, found {}",
                    field.option, was, run.string(), asked);

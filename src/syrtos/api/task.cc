@@ -16,11 +16,22 @@ namespace {
 constexpr size_t kMostNetwork = size_t{1} << 28;
 constexpr const char* kOnnx = "onnx";
 constexpr const char* kLayers = "layers";
+
+/// Of fields that are known here.
+std::vector<std::string_view> keys_of(const json& list) {
+  std::vector<std::string_view> keys;
+  for (const json& key : list) {
+    const job::JobField* field = job::find_field(key.get<std::string>());
+    if (field != nullptr) keys.push_back(field->key);
+  }
+  return keys;
+}
 }  // namespace
 
 std::string to_task(const TrainRequest& request) {
   json task{{"job", job::to_toml(request.job)},
             {"given", request.job.given},
+            {"kept", request.job.kept},
             {"run", request.job.run},
             {"resume", request.resume.string()},
             {"owner", request.claim.token},
@@ -43,11 +54,8 @@ TrainRequest parse_task(const std::string& line) {
   try {
     const json task = json::parse(line);
     job::read_job_text(request.job, task.at("job").get<std::string>(), "the launcher's job");
-    request.job.given.clear();
-    for (const json& key : task.at("given")) {
-      const job::JobField* field = job::find_field(key.get<std::string>());
-      if (field != nullptr) request.job.given.push_back(field->key);
-    }
+    request.job.given = keys_of(task.at("given"));
+    request.job.kept = keys_of(task.at("kept"));
     request.job.run = task.at("run").get<std::string>();
     request.resume = task.at("resume").get<std::string>();
     request.claim = {task.at("owner").get<std::string>(), task.at("force").get<bool>()};

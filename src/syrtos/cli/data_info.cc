@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 #include "syrtos/cli/data_progress.h"
+#include "syrtos/cli/output_file.h"
 #include "syrtos/cli/progress.h"
 #include "syrtos/cli/terminal.h"
 #include "syrtos/data/contact_sheet.h"
@@ -31,6 +33,7 @@ struct Report {
   data::Statistics statistics;
   std::vector<int64_t> test_per_class;
   std::vector<data::ValueStatistics> values;  ///< of data without classes
+  data::Normalization columns;                ///< of a table
 };
 
 Report look_at(const InfoOptions& options, const Context& context) {
@@ -41,10 +44,16 @@ Report look_at(const InfoOptions& options, const Context& context) {
   const data::Dataset& train = *report.splits.train;
   const int64_t samples = std::min(options.limit, train.size());
   DataProgress progress(stderr, options.data, context.environment.colour);
-  report.statistics = data::measure(train, samples, [&](int64_t done) {
-    if (done > 0) progress.amount(done, samples, data::Observer::Unit::samples);
-    return !context.interrupted();
-  });
+  try {
+    report.statistics = data::measure(train, samples, [&](int64_t done) {
+      if (done > 0) progress.amount(done, samples, data::Observer::Unit::samples);
+      return !context.interrupted();
+    });
+  } catch (const RunError& error) {
+    if (context.interrupted()) throw;
+    throw RequestError(error.what());  // damaged data was asked for: nothing else was begun
+  }
+  if (train.info().is_table()) report.columns = data::measure_normalization(train, samples);
   const data::Dataset& test = *report.splits.test;
   report.test_per_class.resize(train.info().classes.size());
   if (train.info().targets.values > 0) report.values = data::measure_targets(train);
@@ -93,6 +102,27 @@ void print_statistics(const Report& report) {
   for (const std::string& note : info.notes) fmt::print("  note: {}\n", note);
 }
 
+std::string column_name(const data::DatasetInfo& info, size_t column) {
+  return column < info.columns.size() ? info.columns[column] : std::to_string(column + 1);
+}
+
+/// Columns of a table mean different things: each is normalised by itself.
+void print_columns(const Report& report, const std::string& of) {
+  const data::DatasetInfo& info = report.splits.train->info();
+  const data::Normalization& columns = report.columns;
+  fmt::print("  columns    {}, mean and deviation of each{}\n", columns.mean.size(), of);
+  int widest = 0;
+  for (size_t c = 0; c < columns.mean.size(); ++c) {
+    widest = std::max(widest, width_of(column_name(info, c)));
+  }
+  for (size_t c = 0; c < columns.mean.size(); ++c) {
+    const std::string name = column_name(info, c);
+    fmt::print("    {}{}  {:>10.5g} {:>10.5g}\n", name,
+               std::string(static_cast<size_t>(widest - width_of(name)), ' '), columns.mean[c],
+               columns.deviation[c]);
+  }
+}
+
 void print_text(const Report& report) {
   const data::DatasetInfo& info = report.splits.train->info();
   const data::Statistics& statistics = report.statistics;
@@ -103,11 +133,20 @@ void print_text(const Report& report) {
              format_count(report.splits.test->size()));
   fmt::print("  size       {}, {}\n", size_text(info, statistics),
              info.dtype == DType::u8 ? "bytes" : "floats");
-  fmt::print("  mean       {:.5g}\n", fmt::join(statistics.mean, " "));
-  fmt::print("  deviation  {:.5g}{}\n", fmt::join(statistics.deviation, " "),
-             statistics.samples < info.size
-                 ? fmt::format("  (of {} training samples)", format_count(statistics.samples))
-                 : "");
+  const std::string of = statistics.samples < info.size
+                             ? fmt::format("  (of {} training samples)",
+                                           format_count(statistics.samples))
+                             : "";
+  if (!info.label_columns.empty()) {
+    fmt::print("  {:<10} {}\n", info.label_columns.size() == 1 ? "label" : "labels",
+               fmt::join(info.label_columns, ", "));
+  }
+  if (info.is_table()) {
+    print_columns(report, of);
+  } else {
+    fmt::print("  mean       {:.5g}\n", fmt::join(statistics.mean, " "));
+    fmt::print("  deviation  {:.5g}{}\n", fmt::join(statistics.deviation, " "), of);
+  }
   if (info.targets.values > 0) {
     print_statistics(report);
     return;
@@ -168,6 +207,12 @@ void print_info_json(const Report& report, const InfoOptions& options) {
                  {"measured", statistics.samples},
                  {"notes", info.notes},
                  {"classes", classes}};
+  for (size_t c = 0; c < report.columns.mean.size(); ++c) {
+    result["columns"].push_back({{"name", column_name(info, c)},
+                                 {"mean", report.columns.mean[c]},
+                                 {"deviation", report.columns.deviation[c]}});
+  }
+  if (!info.label_columns.empty()) result["label_columns"] = info.label_columns;
   if (!values.empty()) {
     result["values"] = values;
     result["binary"] = info.targets.binary;
@@ -182,6 +227,7 @@ void draw(const Report& report, const InfoOptions& options) {
 }  // namespace
 
 int print_info(const InfoOptions& options, const Context& context) {
+  if (!options.preview.empty()) check_output("--preview", options.preview, {".png"});
   const Report report = look_at(options, context);
   if (!options.preview.empty()) draw(report, options);
   if (options.json) {

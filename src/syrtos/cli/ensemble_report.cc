@@ -27,6 +27,9 @@ int eval_ensemble(const api::LoadRequest& request, bool json, const Context& con
     fmt::print(stderr, "interrupted\n");
     return kExitFailed;
   }
+  for (const std::string& note : predictor.first().notes()) {
+    fmt::print(stderr, "note: {}\n", note);
+  }
   const api::Ensemble& ensemble = predictor.ensemble();
   using Result = api::EnsembleEvaluation::Result;
   if (json) {
@@ -57,7 +60,8 @@ int eval_ensemble(const api::LoadRequest& request, bool json, const Context& con
                                                              : "weighted mean";
   fmt::print("{:<24} loss {:.4f}, {}\n", fmt::format("all {}, {}", result.members.size(), how),
              result.all.loss, run::to_text(result.all.scores));
-  const std::string samples = fmt::format("{} test samples; {}", format_count(result.samples),
+  const std::string samples = fmt::format("{} {} samples; {}", format_count(result.samples),
+                                          predictor.first().measured_word(),
                                           format_duration(result.seconds));
   if (std::isfinite(result.disagreement)) {
     fmt::print("two members differ in {:.2f} % of {}\n", 100 * result.disagreement, samples);

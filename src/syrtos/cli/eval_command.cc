@@ -13,6 +13,7 @@
 #include "syrtos/base/format.h"
 #include "syrtos/cli/command.h"
 #include "syrtos/cli/ensemble_report.h"
+#include "syrtos/cli/output_file.h"
 #include "syrtos/report/test_report.h"
 
 namespace syrtos::cli {
@@ -44,10 +45,7 @@ std::string scores_text(const train::Evaluation& result, int64_t outputs) {
 }
 
 int run_eval(const EvalOptions& options, const Context& context) {
-  if (!options.picture.empty() && options.picture.extension() != ".svg") {
-    fail_request("--picture: expected a file that ends with .svg, found {}",
-                 options.picture.string());
-  }
+  if (!options.picture.empty()) check_output("--picture", options.picture, {".svg"});
   if (api::is_ensemble(options.load.checkpoint)) {
     if (options.report || !options.picture.empty()) {
       fail_request("--report and --picture are of one network: name a member of {}",
@@ -62,6 +60,7 @@ int run_eval(const EvalOptions& options, const Context& context) {
     fmt::print(stderr, "interrupted after {} samples\n", result.samples);
     return kExitFailed;
   }
+  for (const std::string& note : predictor.notes()) fmt::print(stderr, "note: {}\n", note);
   const nn::ModelOptions& network = predictor.description().options;
   if (!options.picture.empty()) write_picture(report::report_svg(result.details), options.picture);
   if (options.json) {
@@ -83,7 +82,8 @@ int run_eval(const EvalOptions& options, const Context& context) {
   fmt::print("{} ({}) on {}: {} in {}, loss {:.4f}{}, {}\n",
              to_string(predictor.description().network), predictor.checkpoint().string(),
              predictor.description().data,
-             counted(result.samples, network.height > 1 ? "test image" : "test sample"),
+             counted(result.samples, fmt::format("{} {}", predictor.measured_word(),
+                                                 network.height > 1 ? "image" : "sample")),
              to_string(predictor.precision().dtype),
              result.loss, scores_text(result, network.classes), format_duration(result.seconds));
   if (options.report) fmt::print("\n{}", report::report_text(result.details));

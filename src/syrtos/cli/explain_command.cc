@@ -10,6 +10,7 @@
 #include "syrtos/base/error.h"
 #include "syrtos/base/files.h"
 #include "syrtos/cli/command.h"
+#include "syrtos/cli/output_file.h"
 #include "syrtos/report/explain.h"
 #include "syrtos/report/explain_compare.h"
 #include "syrtos/report/html_page.h"
@@ -63,6 +64,7 @@ int explain_several(const ExplainOptions& options, const Context& context) {
 }
 
 int run_explain(const ExplainOptions& options, const Context& context) {
+  if (!options.html.empty()) check_output("--html", options.html);
   if (options.runs.size() > 1) return explain_several(options, context);
   const report::ExplainTextOptions text = text_options(options, context);
   const auto [run, explanation] = api::explain(options.runs.at(0));

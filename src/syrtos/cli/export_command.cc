@@ -6,6 +6,7 @@
 #include "syrtos/api/export.h"
 #include "syrtos/base/format.h"
 #include "syrtos/cli/command.h"
+#include "syrtos/cli/output_file.h"
 
 namespace syrtos::cli {
 
@@ -17,6 +18,7 @@ struct ExportOptions {
 };
 
 int run_export(const ExportOptions& options) {
+  check_output("--to", options.request.to);
   const api::ExportedFile done = api::export_network(options.request);
   if (options.json) {
     fmt::print("{}\n", nlohmann::json{{"checkpoint", done.checkpoint.string()},

@@ -196,7 +196,13 @@ Option Command::add_option(const std::string& name, int64_t& to, const std::stri
 }
 
 Option Command::add_option(const std::string& name, size_t& to, const std::string& help) {
-  return Option(app_->add_option(name, to, help));
+  CLI::Option* option = app_->add_option(name, to, help);
+  option->check([](const std::string& text) {  // which would become a very large one
+    return text.starts_with('-')
+               ? fmt::format("expected a whole number of 0 or more, found '{}'", text)
+               : std::string();
+  });
+  return Option(option);
 }
 
 Option Command::add_option(const std::string& name, double& to, const std::string& help) {

@@ -9,6 +9,7 @@
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 #include "syrtos/cli/command.h"
+#include "syrtos/cli/output_file.h"
 #include "syrtos/report/score_table.h"
 
 namespace syrtos::cli {
@@ -60,16 +61,11 @@ void print_values(const api::Predictions& predictions) {
   fmt::print("{}", to_text(table));
 }
 
-void check_ending(const std::filesystem::path& file) {
-  const std::string ending = file.extension().string();
-  if (file.empty() || ending == ".csv" || ending == ".npz" || ending == ".json") return;
-  fail_request("--to: expected a file that ends in .csv, .npz or .json, found '{}'", file.string());
-}
-
 int run_predict(const PredictOptions& options, const Context& context) {
-  check_ending(options.to);
+  if (!options.to.empty()) check_output("--to", options.to, {".csv", ".npz", ".json"});
   const api::Predictions predictions =
       api::predict(options.load, options.inputs, surroundings(context));
+  for (const std::string& note : predictions.notes) fmt::print(stderr, "note: {}\n", note);
   if (!options.to.empty()) {
     api::write(predictions, options.to);
     if (!options.json) {

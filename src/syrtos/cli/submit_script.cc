@@ -69,9 +69,17 @@ int seconds_of_time(const std::string& text) {
                 4
           : std::sscanf(text.c_str(), "%d:%d:%d%c", &hours, &minutes, &seconds, &rest) == 3 ||
                 (hours = 0, std::sscanf(text.c_str(), "%d:%d%c", &minutes, &seconds, &rest)) == 2;
+  const auto below = [&](int value, int most, bool first) {
+    return value >= 0 && (first || value < most);
+  };
+  const bool within = below(hours, 24, !has_days) && below(minutes, 60, hours == 0 && !has_days) &&
+                      below(seconds, 60, false) && days >= 0;
   const int total = ((days * 24 + hours) * 60 + minutes) * 60 + seconds;
-  if (!good || total <= 0) {
-    fail_request("--time: expected hours, minutes and seconds such as 2:00:00, found '{}'", text);
+  if (!good || !within || total <= 0) {
+    fail_request(
+        "--time: expected hours, minutes and seconds such as 2:00:00, the last two below 60, found "
+        "'{}'",
+        text);
   }
   return total;
 }

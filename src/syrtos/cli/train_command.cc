@@ -310,6 +310,7 @@ void add_train(Command app, Run& run) {
   command
       .add_option("--ensemble", options->ensemble,
                   "train so many networks that differ in their seeds and answer together")
+      .positive()
       .type_name("N");
   command
       .add_option(

@@ -33,8 +33,11 @@ struct Tile {
   int64_t width;
 };
 
+/// Signals and rows of tables are lines; floats of two dimensions are pictures, too.
+bool is_plotted(const DatasetInfo& info) { return info.dtype != DType::u8 && info.height <= 1; }
+
 Tile tile_of(const DatasetInfo& info) {
-  if (info.dtype != DType::u8) return {kPlotHeight, kPlotWidth};
+  if (is_plotted(info)) return {kPlotHeight, kPlotWidth};
   const int64_t longer = std::max(info.height, info.width);
   if (!info.same_size() || longer > kFitted) return {kFitted, kFitted};
   const int64_t factor = std::max<int64_t>(1, kEnlarged / longer);
@@ -67,6 +70,29 @@ void draw_picture(const Drawing& sheet, int64_t top, int64_t left, const Tile& t
   resize(sample.bytes(), sample.height, sample.width, sample.channels, whole, fitted.pixels.data(),
          fitted.height, fitted.width, scratch);
   sheet.enlarged(top, left, fitted.pixels.data(), fitted.height, fitted.width, fitted.channels, 1);
+}
+
+/// Floats as a picture: from black, the least of the sample, to white, the most; of channels that
+/// are no colours the first.
+void draw_floats(const Drawing& sheet, int64_t top, int64_t left, const Tile& tile,
+                 const Sample& sample, ResizeScratch& scratch) {
+  const float* values = sample.floats();
+  const auto [low, high] = std::minmax_element(values, values + sample.elements());
+  const double least = *low;
+  const double range = *high > *low ? static_cast<double>(*high) - least : 1;
+  const int64_t channels = sample.channels >= 3 ? 3 : 1;
+  std::vector<uint8_t> bytes;
+  for (int64_t i = 0; i < sample.height * sample.width; ++i) {
+    for (int64_t c = 0; c < channels; ++c) {
+      const double part = (static_cast<double>(values[i * sample.channels + c]) - least) / range;
+      bytes.push_back(static_cast<uint8_t>(std::lround(255 * std::clamp(part, 0.0, 1.0))));
+    }
+  }
+  Sample picture = sample;
+  picture.values = bytes.data();
+  picture.dtype = DType::u8;
+  picture.channels = channels;
+  draw_picture(sheet, top, left, tile, picture, scratch);
 }
 
 void draw_signal(const Drawing& sheet, double top, double left, const Tile& tile,
@@ -245,6 +271,8 @@ Picture contact_sheet(const Dataset& dataset, const SheetOptions& options) {
       const Sample sample = dataset.read(index, scratch);
       if (sample.dtype == DType::u8) {
         draw_picture(sheet, top, left, tile, sample, scratch.resize);
+      } else if (!is_plotted(info)) {
+        draw_floats(sheet, top, left, tile, sample, scratch.resize);
       } else {
         draw_signal(sheet, static_cast<double>(top), static_cast<double>(left), tile, sample);
       }

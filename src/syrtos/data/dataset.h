@@ -38,6 +38,7 @@ struct Scratch {
   std::vector<uint8_t> warped;    ///< turned and scaled ones
   std::vector<uint8_t> other;     ///< what a sample is mixed with, as in a batch
   std::vector<float> targets;     ///< of that
+  std::vector<float> columns;     ///< of a table whose columns are put in another order
   ResizeScratch resize;
 };
 
@@ -51,6 +52,8 @@ struct DatasetInfo {
   int64_t width = 0;
   std::vector<std::string> classes = {};  ///< names; label k means classes[k]; none: see targets
   TargetInfo targets = {};                ///< values that samples have instead of classes
+  std::vector<std::string> columns = {};  ///< names of a table's columns without labels, or none
+  std::vector<std::string> label_columns = {};  ///< of a table: those with labels or values
   bool asks_samples = false;  ///< targets are known only when samples are read, which takes work
   bool numbers = false;       ///< values are numbers of classes, such as characters
   bool decodes = false;       ///< reading a sample takes work that is worth keeping

@@ -182,7 +182,10 @@ Splits open(const std::string& name_or_path, const fs::path& cache_home,
   const fs::path path = path_of(name_or_path, cache_home);
   const Format& format = format_of(path);
   log_info("data {}: found {} in {}", name_or_path, format.looked_for, path.string());
-  Splits splits = divide(format.open(path, options), options);
+  Splits whole = format.open(path, options);
+  whole.train = as_trained(std::move(whole.train), options.trained);
+  whole.test = as_trained(std::move(whole.test), options.trained);
+  Splits splits = divide(std::move(whole), options);
   const DatasetInfo& info = splits.train->info();
   log_info("data {}: {} training samples, {} test samples, {}", name_or_path, splits.train->size(),
            splits.test->size(),

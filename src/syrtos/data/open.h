@@ -4,6 +4,7 @@
 #include <string>
 
 #include "syrtos/data/dataset.h"
+#include "syrtos/data/sets/as_trained.h"
 
 namespace syrtos::data {
 
@@ -21,6 +22,9 @@ struct OpenOptions {
   /// data that comes without, of which otherwise every tenth sample is kept.
   double validation = 0;
   uint64_t seed = 1;  ///< of that division
+  /// What a network was trained on that is to read this data: it is brought into that order, see
+  /// as_trained().
+  Trained trained = {};
 };
 Splits open(const std::string& name_or_path, const std::filesystem::path& cache_home,
             const OpenOptions& options = {});

@@ -1,6 +1,6 @@
 #include "syrtos/data/samples.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -13,6 +13,7 @@
 #include "syrtos/data/formats/text_targets.h"
 #include "syrtos/data/pack/pack_files.h"
 #include "syrtos/data/pictures/picture.h"
+#include "syrtos/data/sets/as_trained.h"
 #include "syrtos/data/sets/picture_files.h"
 #include "syrtos/data/sets/table.h"
 
@@ -25,6 +26,7 @@ namespace {
 /// Brought to the network's size; the first of what is named is what is asked for.
 NamedSamples fitted(std::unique_ptr<Dataset> data, std::vector<std::string> names,
                     const SampleWish& wish) {
+  data = as_trained(std::move(data), {.image = wish.image, .columns = wish.columns, .classes = {}});
   const DatasetInfo& info = data->info();
   const bool same = info.shape() == wish.image;
   if (info.channels != wish.image[0] || (!same && info.dtype != DType::u8)) {
@@ -48,6 +50,8 @@ std::vector<std::string> numbered(const fs::path& path, int64_t size) {
 
 NamedSamples open_pictures(const std::vector<fs::path>& files, const fs::path& path,
                            const SampleWish& wish) {
+  require_kind({.name = path.string(), .channels = wish.image[0]},
+               {.image = wish.image, .columns = wish.columns, .classes = {}});
   if (wish.image[0] != 1 && wish.image[0] != 3) {
     fail_request("{}: the network takes {} channels, pictures have 1 or 3", path.string(),
                  wish.image[0]);
@@ -91,8 +95,12 @@ std::vector<size_t> labels_in(const CsvColumns& columns, const std::string& name
   if (const std::optional<size_t> named = named_label(columns)) {
     if (columns.count() == wanted + 1) return {*named};
   }
-  fail_request("{}: expected {} numbers on each line, as the network takes, found {} columns", name,
-               wanted, columns.count());
+  const auto listed = [](const std::vector<std::string>& names) {
+    return names.empty() ? "" : fmt::format(" ({})", fmt::join(names, ", "));
+  };
+  fail_request("{}: expected {} numbers on each line{}, as the network takes, found {} columns{}",
+               name, wanted, listed(wish.columns), columns.count(),
+               listed(columns.has_names ? columns.names : std::vector<std::string>()));
 }
 
 NamedSamples open_rows(const fs::path& path, const SampleWish& wish) {
@@ -101,17 +109,22 @@ NamedSamples open_rows(const fs::path& path, const SampleWish& wish) {
       parse_texts({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path.string());
   const std::vector<size_t> labels = labels_in(rows.columns, rows.name, wish);
   const size_t columns = rows.columns.count();
-  std::vector<std::string> texts;
+  std::vector<size_t> taken;  // columns, in the order of training
   std::vector<std::string> names;
   for (size_t c = 0; c < columns; ++c) {
-    if (std::find(labels.begin(), labels.end(), c) == labels.end()) {
-      names.push_back(rows.columns.names[c]);
-    }
+    if (std::find(labels.begin(), labels.end(), c) != labels.end()) continue;
+    taken.push_back(c);
+    names.push_back(rows.columns.names[c]);
   }
-  for (size_t i = 0; i < rows.labels.size(); ++i) {
-    if (std::find(labels.begin(), labels.end(), i % columns) == labels.end()) {
-      texts.push_back(rows.labels[i]);
-    }
+  if (rows.columns.has_names && !wish.columns.empty()) {
+    const std::vector<size_t> found = taken;
+    const std::vector<size_t> places = places_of_columns(wish.columns, names, rows.name);
+    for (size_t i = 0; i < places.size(); ++i) taken[i] = found[places[i]];
+    names = wish.columns;
+  }
+  std::vector<std::string> texts;
+  for (size_t row = 0; row < rows.labels.size(); row += columns) {
+    for (const size_t c : taken) texts.push_back(rows.labels[row + c]);
   }
   const std::vector<float> values = parse_numbers({texts, names, rows.lines, rows.name});
   std::vector<uint8_t> stored(values.size() * sizeof(float));

@@ -15,6 +15,7 @@ struct SampleWish {
   Shape image = {};               ///< [channels, height, width]
   Fit fit = Fit::exact;           ///< how pictures of another size become those
   std::string label_column = {};  ///< of tables that have what the network was trained to find out
+  std::vector<std::string> columns = {};  ///< of the table that it was trained on, or none
 };
 
 /// Samples, and what people call each.

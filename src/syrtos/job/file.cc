@@ -23,7 +23,7 @@ class Reader {
     for (const auto& [name, node] : table) {
       const std::string key = prefix + std::string(name.str());
       if (const toml::table* inner = node.as_table()) {
-        if (!is_section(key)) fail_unknown(key, name.source());
+        if (!is_section(key)) fail_unknown_section(key, name.source());
         read(*inner, key + ".");
         continue;
       }
@@ -45,6 +45,22 @@ class Reader {
                    at(source), key, file_);
     }
     fail_request("{}: unknown key '{}'{}", at(source), key, suggest_key(key));
+  }
+
+  [[noreturn]] void fail_unknown_section(const std::string& key,
+                                         const toml::source_region& source) const {
+    std::vector<std::string> sections;
+    for (const JobField& field : job_fields()) {
+      const std::string section(field.section());
+      if (section.empty() || (!sections.empty() && sections.back() == section)) continue;
+      sections.push_back(section);
+    }
+    if (key == "space" || key == "search" || did_you_mean(key, sections).empty()) {
+      fail_unknown(key, source);
+    }
+    for (std::string& section : sections) section = "[" + section + "]";
+    fail_request("{}: unknown section '[{}]'{}", at(source), key,
+                 suggestion("[" + key + "]", sections));
   }
 
   void set(const JobField& field, const std::string& key, const toml::node& node) {

@@ -40,7 +40,9 @@ class Notes {
 
   /// A field that was set and is not used; `why` ends the sentence.
   void unused(std::string_view key, bool used, const std::string& why) {
-    if (!used && request_.gives(key)) add("{} has no effect {}", find_field(key)->option, why);
+    const bool kept =
+        std::find(request_.kept.begin(), request_.kept.end(), key) != request_.kept.end();
+    if (!used && !kept && request_.gives(key)) add("{} has no effect {}", find_field(key)->option, why);
   }
 
   void look_at_threads(const CpuInfo& cpu) {
@@ -97,6 +99,11 @@ class Notes {
     const std::string loss = fmt::format("with --loss {}", nn::loss_name(job_.task));
     unused("data.target_scale", job_.task.has_values(), loss);
     unused("label_smoothing", job_.task.has_classes(), loss);
+    constexpr int64_t kFewToChoose = 20;
+    if (job_.open.validation > 0 && job_.data.test->size() < kFewToChoose) {
+      add("--validation {}: {} sample{} are kept, too few to tell which epoch is the best",
+          job_.open.validation, job_.data.test->size(), job_.data.test->size() == 1 ? "" : "s");
+    }
     unused("data.validation", !job_.random_data, "with --data random");
     if (job_.image[1] == 1 && job_.augment.flip != data::Flip::none) {
       add("--augment flip turns signals around, the last value first; of a table that mixes "

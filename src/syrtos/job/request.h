@@ -96,6 +96,8 @@ struct JobRequest {
 
   /// Keys of the fields that somebody has set, for notes about those that have no effect.
   std::vector<std::string_view> given = {};
+  /// Those that a run which goes on has from its own record: nobody has to be told of them again.
+  std::vector<std::string_view> kept = {};
   bool gives(std::string_view key) const;  ///< Set there, or to another value than it has here.
 };
 

@@ -66,8 +66,13 @@ Shape image_of(const ImageSize& size, const data::DatasetInfo& info, const Job& 
   const Shape image =
       size.shape_or(info.same_size() ? own : Shape{own[0], network.height, network.width});
   if (image[0] != own[0]) {
-    fail_request("--input: the samples of {} have {} channels, found {}", job.data_name, own[0],
-                 image[0]);
+    fail_request(
+        "--input: expected {} channel{}, as the samples of {} have, found {}{}", own[0],
+        own[0] == 1 ? "" : "s", job.data_name, image[0],
+        info.dtype == DType::u8
+            ? "; nothing here turns colours into grey or back: store other pictures, as with "
+              "Pillow's convert(\"L\") or convert(\"RGB\")"
+            : "");
   }
   return image;
 }

@@ -23,6 +23,7 @@ struct LaunchOptions {
   std::string task = "none";
   std::optional<RemoteShell> remote;  ///< none: all ranks are processes of this machine
   uint16_t port = 0;                  ///< of the scheduler; 0: any
+  /// Of ranks on other hosts; those of this machine may take three times as long, it may be busy.
   std::chrono::milliseconds join_timeout = std::chrono::seconds(20);
   /// For ranks to end in good order once they are asked to.
   std::chrono::milliseconds stop_timeout = std::chrono::seconds(60);

@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "syrtos/base/format.h"
 #include "syrtos/base/log.h"
@@ -202,15 +203,30 @@ void Supervisor::end_all(const std::string& why, int code) {
   kill_at_ = Clock::now() + kTerm;
 }
 
+/// How long a rank may take to join. Processes of this machine that have not ended will do so when
+/// it lets them: it may be busy with others.
+std::chrono::milliseconds Supervisor::to_join() const {
+  constexpr int kTimes = 3;
+  return options_.remote ? options_.join_timeout : kTimes * options_.join_timeout;
+}
+
+/// "; this machine is busy: ..." where that may be why its processes are late.
+std::string Supervisor::load_text() const {
+  double load = 0;
+  if (options_.remote || getloadavg(&load, 1) != 1 || load <= cores_) return {};
+  return fmt::format("; this machine is busy: {:.0f} processes want its {} core{}, try again later",
+                     load, cores_, cores_ == 1 ? "" : "s");
+}
+
 std::string Supervisor::missing() const {
   std::vector<std::string> names;
   for (const Seat& seat : scheduler_->seats()) {
     if (seat.state == Seat::State::expected) names.push_back(seat.name());
   }
   return fmt::format(
-      "{} did not join within {}; see what it printed, and that its host reaches {}:{}",
-      fmt::join(names, ", "), format_duration(in_seconds(options_.join_timeout)),
-      fmt::join(routes_.scheduler, " or "), scheduler_->port());
+      "{} did not join within {}; see what it printed, and that its host reaches {}:{}{}",
+      fmt::join(names, ", "), format_duration(in_seconds(to_join())),
+      fmt::join(routes_.scheduler, " or "), scheduler_->port(), load_text());
 }
 
 void Supervisor::look_at_time() {
@@ -228,7 +244,9 @@ void Supervisor::look_at_time() {
       join_by_ = std::max(join_by_, seat.since + options_.join_timeout);
     }
   }
-  if (!over_ && !scheduler_->all_joined() && now >= join_by_) end_all(missing(), kExitFailed);
+  if (!over_ && !scheduler_->all_joined() && now >= join_by_ - options_.join_timeout + to_join()) {
+    end_all(missing(), kExitFailed);
+  }
   if (!over_ && !end_.interrupted && options_.should_stop && options_.should_stop()) {
     end_.interrupted = true;
     if (scheduler_->all_joined()) {

@@ -84,6 +84,8 @@ class Supervisor {
   bool has_said_all(RankProcess& process, const Seat& seat) const;
   bool has_begun() const;
   void end_all(const std::string& why, int code);
+  std::chrono::milliseconds to_join() const;
+  std::string load_text() const;
   std::string missing() const;
   std::string name_of(Rank rank) const;
   std::string describe(Rank rank, const std::string& what) const;

@@ -121,7 +121,7 @@ double default_epsilon(Method method) { return info(method).epsilon; }
 void check(const OptimizerOptions& options) {
   const auto in_unit = [](const char* name, double value) {
     if (!(value >= 0 && value < 1)) {
-      fail_request("{} must be at least 0 and below 1, found {}", name, value);
+      fail_request("--{}: expected 0 to below 1, found {}", name, value);
     }
   };
   in_unit("momentum", options.momentum);
@@ -129,7 +129,7 @@ void check(const OptimizerOptions& options) {
   in_unit("beta2", options.beta2);
   in_unit("rho", options.rho);
   if (!(options.epsilon >= 0)) {
-    fail_request("epsilon must be above 0 (or 0 for the method's own), found {}", options.epsilon);
+    fail_request("--epsilon: expected above 0 (or 0 for the method's own), found {}", options.epsilon);
   }
 }
 

@@ -85,28 +85,28 @@ ScheduleKind parse_schedule(std::string_view name) {
 
 void check(const Schedule& schedule) {
   if (!(schedule.rate > 0) || !std::isfinite(schedule.rate)) {
-    fail_request("the learning rate must be above 0, found {}", schedule.rate);
+    fail_request("--lr: expected above 0, found {}", schedule.rate);
   }
   if (schedule.warmup_steps < 0) {
-    fail_request("the warm-up must have 0 or more steps, found {}", schedule.warmup_steps);
+    fail_request("--warmup: expected 0 or more steps, found {}", schedule.warmup_steps);
   }
   if (schedule.every < 1) {
-    fail_request("a schedule's period must have 1 or more steps, found {}", schedule.every);
+    fail_request("--schedule-every: expected 1 or more steps, found {}", schedule.every);
   }
   if (!(schedule.factor > 0)) {
-    fail_request("a schedule's factor must be above 0, found {}", schedule.factor);
+    fail_request("--schedule-factor: expected above 0, found {}", schedule.factor);
   }
   if (!(schedule.floor >= 0 && schedule.floor <= 1)) {
-    fail_request("a schedule's floor must be between 0 and 1, found {}", schedule.floor);
+    fail_request("--schedule-floor: expected between 0 and 1, found {}", schedule.floor);
   }
   if (!(schedule.peak > 0 && schedule.peak < 1)) {
-    fail_request("a schedule's peak must be between 0 and 1, found {}", schedule.peak);
+    fail_request("--schedule-peak: expected between 0 and 1, found {}", schedule.peak);
   }
   if (!(schedule.start >= 0 && schedule.start <= 1)) {
-    fail_request("a schedule's start must be between 0 and 1, found {}", schedule.start);
+    fail_request("--schedule-start: expected between 0 and 1, found {}", schedule.start);
   }
   if (!(schedule.end >= 0 && schedule.end <= 1)) {
-    fail_request("a schedule's end must be between 0 and 1, found {}", schedule.end);
+    fail_request("--schedule-end: expected between 0 and 1, found {}", schedule.end);
   }
 }
 

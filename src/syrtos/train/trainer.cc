@@ -89,6 +89,12 @@ void Trainer::go_on_from(const std::filesystem::path& file) {
   state_.go_to(saved);
   require_samples_for_all();
   if (state_.course.is_over() && !state_.course.position().unmeasured) {
+    if (state_.job.steps > 0 && state_.job.steps < saved.step) {
+      fail_request(
+          "{} has taken {}, expected fewer than the {} that are asked for; give more --steps or "
+          "--epochs, or neither to train as long as was asked for at first",
+          directory.path().string(), counted(saved.step, "step"), state_.job.steps);
+    }
     fail_request("{} is complete ({}); to train longer give more --epochs or --steps",
                  directory.path().string(), counted(saved.step, "step"));
   }

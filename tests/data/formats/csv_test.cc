@@ -9,6 +9,7 @@
 namespace syrtos::data {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -35,7 +36,7 @@ TEST_F(Csv, ColumnNamesSayWhereTheLabelIs) {
   EXPECT_THAT(parse_csv("label,0,1\n5,2,3\n", "f").labels, ElementsAre("5"));
   EXPECT_THAT(parse_csv("a,b,c\nx,2,3\n", "f").labels, ElementsAre("x"));
   EXPECT_THAT(parse_csv("walk,2,3\nrun,2,3\n", "f").labels, ElementsAre("walk", "run"));
-  EXPECT_THAT(parse_csv("\"a, \"\"b\"\"\",2\n", "f").labels, ElementsAre("a, \"\"b\"\""));
+  EXPECT_THAT(parse_csv("\"a, \"\"b\"\"\",2\n", "f").labels, ElementsAre("a, \"b\""));
 }
 
 TEST_F(Csv, LabelsAreFoundInTheLastColumnWhereTheFirstHoldsNone) {
@@ -49,6 +50,26 @@ TEST_F(Csv, LabelsAreFoundInTheLastColumnWhereTheFirstHoldsNone) {
   // The first column of pictures of digits is always 0.
   EXPECT_THAT(parse_csv("0,5,1\n0,6,2\n", "f").labels, ElementsAre("1", "2"));
   EXPECT_EQ(parse_csv("walk,1,2\nrun,3,4\n", "f").columns.note, "");
+}
+
+TEST_F(Csv, WhatIsNoTextSaysSo) {
+  using namespace std::string_literals;
+  for (const std::string& text : {"\xff\xfe" "a\0,\0b\0\n\0"s, "\xfe\xff\0a\0,\0b"s, "a\0,\0b\0"s}) {
+    EXPECT_THAT(refused(text), AllOf(HasSubstr("UTF-16"), HasSubstr("CSV UTF-8")));
+  }
+  EXPECT_THAT(refused("a,b\n1,2\n1,\0\n"s), HasSubstr("a byte of value 0 at offset 10"));
+}
+
+TEST_F(Csv, ColumnsHaveDifferentNames) {
+  EXPECT_THAT(refused("a,b,a\n1,2,3\n"), HasSubstr("'a' as columns 1 and 3"));
+  EXPECT_EQ(parse_csv("label,,\n1,2,3\n", "f").width, 2) << "of columns without names";
+}
+
+TEST_F(Csv, AWrongNumberIsToldAllColumnsOfLabels) {
+  const std::string text = refusal([] { parse_csv("p,q,r\n1,2,x\n", "f", "p,q"); });
+  EXPECT_THAT(text, HasSubstr("columns 1 ('p'), 2 ('q')"));
+  EXPECT_THAT(refusal([] { parse_csv("p,q,r\n1,2,3\n", "f", "nope"); }),
+              HasSubstr("f has: p, q, r"));
 }
 
 TEST_F(Csv, WhereTheLabelIsCanBeSaid) {

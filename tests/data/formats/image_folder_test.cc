@@ -84,6 +84,8 @@ TEST_F(ImageFolders, SayWhatTheyLeaveOut) {
   const auto notes = open_image_folder(directory_).train->info().notes;
   ASSERT_EQ(notes.size(), 1);
   EXPECT_THAT(notes[0], HasSubstr("are read: 2 .gif, 1 .txt, 1 folder"));
+  std::filesystem::create_symlink("gone.png", directory_ / "train/b/5.png");
+  EXPECT_THAT(open_image_folder(directory_).train->info().notes[0], HasSubstr("1 broken link"));
   std::filesystem::remove(directory_ / "train/a/1.pgm");
   EXPECT_THAT(refused(), HasSubstr("found only 1 .gif; remove the folder"));
 }

@@ -43,6 +43,11 @@ class Numpy : public TemporaryDirectory {
     EXPECT_EQ(splits.test->read(0, scratch).bytes()[0], 'g');
     EXPECT_EQ(splits.test->label(0), 2);
   }
+  DatasetInfo shape_of(const std::string& shape, int64_t values) const {
+    write("x.npy", npy("<f4", shape, std::string(static_cast<size_t>(10 * values * 4), '\0')));
+    write("y.npy", npy("|u1", "(10,)", std::string(10, '\1')));
+    return open_numpy(directory_).train->info();
+  }
 };
 
 // A file with holes in it takes no space.
@@ -80,14 +85,33 @@ TEST_F(Numpy, ChannelsFirstAreRecognised) {
   }
 }
 
-TEST_F(Numpy, WhatTheAxesOfOtherArraysMean) {
-  const auto shape_of = [&](const std::string& shape, int64_t values) {
-    std::string bytes;
-    for (int64_t i = 0; i < 10 * values; ++i) bytes += little(0, 4);
-    write("x.npy", npy("<f4", shape, bytes));
-    write("y.npy", npy("|u1", "(10,)", std::string(10, '\1')));
-    return open_numpy(directory_).train->info();
+TEST_F(Numpy, ChannelsThatMayBeElsewhereAreFoundBySquaresAndNoted) {
+  const auto note_of = [&](const std::string& shape, int64_t values) {
+    const std::vector<std::string> notes = shape_of(shape, values).notes;
+    return notes.empty() ? std::string() : notes[0];
   };
+  // More than four channels: the sides of a square are none.
+  EXPECT_EQ(shape_of("(10, 12, 20, 20)", 4800).shape(), Shape({12, 20, 20}));
+  EXPECT_THAT(note_of("(10, 12, 20, 20)", 4800),
+              HasSubstr("channels first: 12 channels of 20x20; if they are last, save "
+                        "np.moveaxis(x, -1, 1)"));
+  EXPECT_EQ(shape_of("(10, 20, 20, 12)", 4800).shape(), Shape({12, 20, 20}));
+  EXPECT_THAT(note_of("(10, 20, 20, 12)", 4800), HasSubstr("channels last: 12 channels"));
+  EXPECT_EQ(shape_of("(10, 5, 6, 7)", 210).shape(), Shape({7, 5, 6}));
+  EXPECT_THAT(note_of("(10, 5, 6, 7)", 210), HasSubstr("channels last: 7 channels"));
+  // Few at both ends.
+  EXPECT_EQ(shape_of("(10, 3, 20, 4)", 240).shape(), Shape({4, 3, 20}));
+  EXPECT_THAT(note_of("(10, 3, 20, 4)", 240), HasSubstr("if they are first, save np.moveaxis(x, 1"));
+  EXPECT_EQ(note_of("(10, 20, 20, 3)", 1200), "");
+  // Sensors of six axes.
+  EXPECT_EQ(shape_of("(10, 6, 128)", 768).shape(), Shape({6, 1, 128}));
+  EXPECT_THAT(note_of("(10, 6, 128)", 768), HasSubstr("6 channels of 128 values"));
+  EXPECT_EQ(shape_of("(10, 20, 64)", 1280).shape(), Shape({64, 1, 20}));
+  EXPECT_THAT(note_of("(10, 20, 64)", 1280), HasSubstr("64 channels of 20 values"));
+  EXPECT_EQ(note_of("(10, 128, 6)", 768), "");
+}
+
+TEST_F(Numpy, WhatTheAxesOfOtherArraysMean) {
   EXPECT_EQ(shape_of("(10, 8, 8)", 64).shape(), Shape({1, 8, 8}));
   EXPECT_EQ(shape_of("(10, 8, 8)", 64).notes.size(), 1);
   EXPECT_EQ(shape_of("(10, 3, 24)", 72).shape(), Shape({3, 1, 24}));
@@ -157,7 +181,10 @@ TEST_F(Numpy, WrongFilesSayWhatAndWhere) {
               HasSubstr("version 1 to 3 of .npy, found 9"));
   EXPECT_THAT(refused(npy("|u1", "(99999999999, 99999999999)", "a")),
               HasSubstr("expected a shape"));
-  EXPECT_THAT(refused(npy("|u1", "(0, 4)", "")), HasSubstr("expected a shape"));
+  EXPECT_THAT(refused(npy("|u1", "(0, 4)", "")), HasSubstr("found an empty one of shape (0, 4)"));
+  EXPECT_THAT(refused(npy("|u1", "(4, 10, 0)", "")), HasSubstr("shape (4, 10, 0)"));
+  EXPECT_THAT(refused(npy("|u1", "(4, -1)", "")), HasSubstr("found (4, -1)"));
+  EXPECT_THAT(refused(npy("<U3", "(1,)", "abcdefghijkl")), HasSubstr("return_inverse=True"));
   EXPECT_THAT(refused(npy("<f4", "(1,)", little(0x7fc00000, 4))),
               HasSubstr("name: at offset 128 expected a finite number"));
   std::string long_header = npy("|u1", "(1,)", "a");

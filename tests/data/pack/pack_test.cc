@@ -10,6 +10,7 @@
 #include "syrtos/base/philox.h"
 #include "syrtos/data/files/mapped_file.h"
 #include "syrtos/data/pack/pack_format.h"
+#include "syrtos/data/sets/picture_files.h"
 #include "syrtos/data/sets/table.h"
 #include "tests/data/file_limit.h"
 #include "tests/support/temporary.h"
@@ -442,6 +443,25 @@ TEST_F(Packs, OfPngFilesAreDecodedAndDamageIsToldWithItsPlace) {
   EXPECT_TRUE(std::equal(expected.pixels.begin(), expected.pixels.end(), sample.bytes()));
   EXPECT_THAT(refusal<RunError>([&] { pack->read(1, scratch); }),
               HasSubstr(fmt::format("p.pack, sample 1 at offset {}", 64 + bytes.size())));
+}
+
+TEST_F(Packs, KeepTheNamesOfColumns) {
+  DatasetInfo info{.name = "rows", .dtype = DType::f32, .channels = 1, .height = 1, .width = 2};
+  info.classes = {"a"};
+  info.columns = {"age", "income"};
+  write_pack(Table(info, std::vector<uint8_t>(8), {0}), directory_ / "rows.pack");
+  EXPECT_EQ(open_pack(directory_ / "rows.pack")->info().columns, info.columns);
+}
+
+TEST_F(Packs, OfADamagedPictureAreRefusedWithItsName) {
+  const Picture whole{.height = 4, .width = 5, .channels = 3, .pixels = std::vector<uint8_t>(60)};
+  write_png(directory_ / "a.png", whole);
+  const std::string png = read(directory_ / "a.png");
+  const fs::path cut = write("cut.png", png.substr(0, png.size() - 20));
+  PictureFiles files({.name = "photos", .classes = {"cat"}}, {directory_ / "a.png", cut},
+                     std::vector<int32_t>{0, 0});
+  EXPECT_THAT(refusal<RunError>([&] { write_pack(files, directory_ / "p.pack"); }),
+              HasSubstr("cut.png"));
 }
 
 }  // namespace

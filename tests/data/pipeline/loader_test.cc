@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
+#include <iterator>
 #include <thread>
 
 #include "syrtos/base/error.h"
@@ -253,6 +255,27 @@ TEST_F(LoaderTest, DoesNotWaitForAThreadThatGetsNoCore) {
   EXPECT_EQ(all.images, expected.images);  // of more batches than there are slots
   data.let_go = true;
   data.let_go.notify_all();
+}
+
+/// How many threads this process has.
+int64_t threads_now() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return std::distance(begin(tasks), end(tasks));
+}
+
+/// Threads of idle priority would have to get a core before a small evaluation could end.
+TEST_F(LoaderTest, MeasuresFewSamplesWithoutThreadsOfItsOwn) {
+  const ThreadScope one(1);
+  const int64_t before = threads_now();
+  const auto threads_with = [&](int64_t batch, bool training) {
+    Loader loader(data_, transform_,
+                  {.batch = batch, .training = training, .prefetch = 4, .threads = 2});
+    EXPECT_EQ(loader.next().slice.count, batch);
+    return threads_now() - before;
+  };
+  EXPECT_EQ(threads_with(25, false), 0);
+  EXPECT_EQ(threads_with(24, false), 2);
+  EXPECT_EQ(threads_with(25, true), 2);
 }
 
 /// Whoever wants labels alone has no memory for images, also where a batch is rescued from a

@@ -1,12 +1,16 @@
 #include "syrtos/data/formats/csv_columns.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
@@ -66,6 +70,18 @@ void look_at(const std::vector<CsvField>& fields, CsvTable& table) {
   }
 }
 
+/// Columns are known by their names: two of one name would be taken for each other.
+void refuse_same_names(const CsvTable& table, const std::string& name) {
+  std::map<std::string, size_t> places;
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    const std::string& column = table.columns[i].name;
+    const auto [before, is_new] = places.emplace(column, i);
+    if (is_new || column.empty()) continue;
+    fail_request("{}:1: expected columns of different names, found '{}' as columns {} and {}", name,
+                 column, before->second + 1, i + 1);
+  }
+}
+
 CsvTable look_at(std::string_view text, const std::string& name) {
   CsvTable table;
   CsvLines lines(text);
@@ -86,12 +102,13 @@ CsvTable look_at(std::string_view text, const std::string& name) {
   bool numbers = false;
   bool named = false;
   for (const CsvField& field : fields) {
-    table.columns.push_back({.name = std::string(field.text)});
+    table.columns.push_back({.name = field.meant()});
     numbers = numbers || parse_csv_number(field.text, ignored);
     named = named || std::find(kLabelNames.begin(), kLabelNames.end(), lower(field.text)) !=
                          kLabelNames.end();
   }
   table.has_names = named || !numbers;
+  if (table.has_names) refuse_same_names(table, name);
   if (!table.has_names) look_at(fields, table);
   for (int64_t i = 0; i < kLooked && lines.next(line); ++i) {
     split_csv(line, separator, fields);
@@ -120,6 +137,9 @@ size_t find_label(const CsvTable& table, const std::string& name, std::string& n
   if (columns[0].may_be_labels()) {
     if (columns[last].may_be_labels() && columns[0].values.size() > columns[last].values.size()) {
       note = taken(0) + "; --label-column last takes the last one";
+    } else if (table.has_names) {
+      note = taken(0) + ", because none is called label, class or the like; --label-column takes "
+             "another";
     }
     return 0;
   }
@@ -144,9 +164,16 @@ size_t asked_column(const CsvColumns& columns, const std::string& name, const st
   if (columns.has_names && found != columns.names.end()) {
     return static_cast<size_t>(found - columns.names.begin());
   }
-  fail_request("--label-column: expected first, last, 1 to {}{}, found '{}'; {}see {}", count,
-               columns.has_names ? " or a column's name" : "", asked,
-               columns.has_names ? did_you_mean(asked, columns.names) : "", name);
+  if (!columns.has_names) {
+    fail_request("--label-column: expected first, last or 1 to {}, found '{}'; {} has no names",
+                 count, asked, name);
+  }
+  constexpr size_t kMostListed = 30;
+  const std::span<const std::string> listed(columns.names.data(), std::min(count, kMostListed));
+  fail_request(
+      "--label-column: expected first, last, 1 to {} or a column's name, found '{}'; {}{} has: {}{}",
+      count, asked, did_you_mean(asked, columns.names), name, fmt::join(listed, ", "),
+      listed.size() < count ? ", ..." : "");
 }
 
 CsvColumns columns_of(const CsvTable& table) {
@@ -191,6 +218,14 @@ std::optional<size_t> named_label(const CsvColumns& columns) {
     }
   }
   return std::nullopt;
+}
+
+std::vector<std::string> feature_names(const CsvColumns& columns) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < columns.count(); ++i) {
+    if (!columns.is_label(i)) names.push_back(columns.names[i]);
+  }
+  return names;
 }
 
 CsvColumns csv_columns(std::string_view text, const std::string& name) {

@@ -27,6 +27,8 @@ CsvColumns csv_columns(std::string_view text, const std::string& name);
 /// order. Throws RequestError for one that is not there, or when none would be left.
 std::vector<size_t> asked_columns(const CsvColumns& columns, const std::string& name,
                                   const std::string& asked);
+/// Of those that are no labels, in their order.
+std::vector<std::string> feature_names(const CsvColumns& columns);
 /// The one that the first line calls label, class, target, ...
 std::optional<size_t> named_label(const CsvColumns& columns);
 

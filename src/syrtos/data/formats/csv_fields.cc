@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "syrtos/base/error.h"
+
 namespace syrtos::data {
 
 namespace {
@@ -25,6 +27,32 @@ size_t closing_quote(std::string_view line, size_t open) {
 }
 
 }  // namespace
+
+std::string CsvField::meant() const {
+  std::string result;
+  for (size_t i = 0; i < text.size(); ++i) {
+    result += text[i];
+    if (quoted && text[i] == '"' && i + 1 < text.size() && text[i + 1] == '"') ++i;
+  }
+  return result;
+}
+
+std::string_view csv_text(std::string_view text, const std::string& name) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  const size_t zero = text.substr(0, 1 << 16).find('\0');
+  const bool marked = text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff");
+  if (marked || (zero != text.npos && zero < 2)) {
+    fail_request(
+        "{}: expected text in UTF-8, found UTF-16, as spreadsheets save \"Unicode text\"; save it "
+        "as \"CSV UTF-8\", or: iconv -f UTF-16 -t UTF-8",
+        name);
+  }
+  if (const size_t any = text.find('\0'); any != text.npos) {
+    fail_request("{}: expected text, found a byte of value 0 at offset {}; is it damaged?", name,
+                 any);
+  }
+  return text;
+}
 
 bool CsvLines::next(std::string_view& line) {
   while (!text_.empty()) {
@@ -60,6 +88,7 @@ void split_csv(std::string_view line, char separator, std::vector<CsvField>& fie
     field.text = trim(line.substr(begin, end - begin));
     if (field.text.size() >= 2 && field.text.front() == '"' && field.text.back() == '"') {
       field.text = field.text.substr(1, field.text.size() - 2);
+      field.quoted = true;
     }
     fields.push_back(field);
     if (end == line.size()) return;

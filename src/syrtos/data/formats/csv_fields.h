@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -8,10 +9,18 @@
 
 namespace syrtos::data {
 
+/// The text of a file without its byte-order mark. Throws RequestError for UTF-16, and for what is no
+/// text.
+std::string_view csv_text(std::string_view text, const std::string& name);
+
 struct CsvField {
-  std::string_view text = {};  ///< without quotes and blanks around
+  std::string_view text = {};  ///< without quotes and blanks around; quotes within are doubled
   size_t column = 0;           ///< where it begins in the line, from 1
   bool closed = true;          ///< false: a quote without its end
+  bool quoted = false;
+
+  /// What is meant: two quotes within quotes stand for one.
+  std::string meant() const;
 };
 
 /// Lines that have anything in them, one after the other.

@@ -44,17 +44,28 @@ class Parser {
       float value = 0;
       if (!parse_csv_number(field.text, value)) {
         fail(field.column, "a finite number",
-             fmt::format("'{}'; labels are in column {}: --label-column says another",
-                         field.text.substr(0, 40), columns_.labels[0] + 1));
+             fmt::format("'{}'; {}: --label-column says {}", field.text.substr(0, 40),
+                         labels_text(), columns_.labels.size() == 1 ? "another" : "others"));
       }
       rows_.values.push_back(value);
     }
     for (const size_t column : columns_.labels) {
       const CsvField& field = fields_[column];
       if (field.text.empty() && rows_.width > 0) fail(field.column, "a label", "nothing");
-      rows_.labels.emplace_back(field.text);
+      rows_.labels.push_back(field.meant());
     }
     rows_.lines.push_back(lines_.number());
+  }
+
+  /// "labels are in column 3 ('kind')", "labels or values are in columns 2 and 3"
+  std::string labels_text() const {
+    std::string text;
+    for (const size_t column : columns_.labels) {
+      text += fmt::format("{}{}{}", text.empty() ? "" : ", ", column + 1,
+                          columns_.has_names ? fmt::format(" ('{}')", columns_.names[column]) : "");
+    }
+    return columns_.labels.size() == 1 ? "labels are in column " + text
+                                       : "labels or values are in columns " + text;
   }
 
   [[noreturn]] void fail(size_t column, const std::string& expected,
@@ -69,20 +80,15 @@ class Parser {
   std::vector<CsvField> fields_;
 };
 
-std::string_view without_mark(std::string_view text) {
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte-order mark
-  return text;
-}
-
 }  // namespace
 
 CsvRows parse_csv(std::string_view text, const std::string& name, const std::string& label_column) {
-  text = without_mark(text);
+  text = csv_text(text, name);
   return Parser(text, name, find_csv_columns(text, name, label_column)).run();
 }
 
 CsvRows parse_texts(std::string_view text, const std::string& name) {
-  text = without_mark(text);
+  text = csv_text(text, name);
   CsvColumns columns = csv_columns(text, name);
   for (size_t i = 0; i < columns.count(); ++i) columns.labels.push_back(i);
   return Parser(text, name, std::move(columns)).run();

@@ -47,9 +47,12 @@ std::vector<std::string> folders(const fs::path& directory) {
 /// What lies beside pictures and is not read: ".txt" -> 3, "folder" -> 1.
 using LeftOut = std::map<std::string, int64_t>;
 constexpr const char* kFolder = "folder";
+constexpr const char* kBroken = "broken link";
 
 std::string kind_of(const fs::directory_entry& entry) {
   if (is_folder(entry)) return kFolder;
+  std::error_code ignored;
+  if (entry.is_symlink(ignored) && !entry.exists(ignored)) return kBroken;
   const std::string extension = entry.path().extension().string();
   return extension.empty() ? "without an ending" : extension;
 }
@@ -62,7 +65,7 @@ std::string to_string(const LeftOut& left_out) {
   std::string text;
   for (const auto& [kind, count] : kinds) {
     text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", format_count(count), kind,
-                        kind == kFolder && count > 1 ? "s" : "");
+                        (kind == kFolder || kind == kBroken) && count > 1 ? "s" : "");
   }
   return text;
 }

@@ -26,6 +26,16 @@ std::string_view after_key(std::string_view header, std::string_view key, const 
   return header;
 }
 
+/// Whether one of the extents "(0, 3, 8)" is 0.
+bool is_empty(std::string_view shape) {
+  for (size_t at = 0; at < shape.size(); ++at) {
+    const bool begins = at > 0 && (shape[at - 1] == '(' || shape[at - 1] == ' ');
+    const bool ends = at + 1 < shape.size() && (shape[at + 1] == ',' || shape[at + 1] == ')');
+    if (shape[at] == '0' && begins && ends) return true;
+  }
+  return false;
+}
+
 std::vector<int64_t> parse_shape(std::string_view text, const std::string& name) {
   std::vector<int64_t> shape;
   const size_t close = text.find(')');
@@ -43,9 +53,13 @@ std::vector<int64_t> parse_shape(std::string_view text, const std::string& name)
     at = next;
     while (at < end && (*at == ',' || *at == ' ')) ++at;
   }
+  if (!good && close != text.npos && is_empty(text.substr(0, close + 1))) {
+    fail_request("{}: expected an array with values in it, found an empty one of shape {}", name,
+                 text.substr(0, close + 1));
+  }
   if (!good) {
     fail_request("{}: expected a shape as (60000, 28, 28) with 1 to {} values, found {}", name,
-                 kMostElements, text.substr(0, std::min<size_t>(close, 60)));
+                 kMostElements, text.substr(0, close >= 60 ? 60 : close + 1));
   }
   return shape;
 }
@@ -61,6 +75,12 @@ void parse_type(std::string_view text, NpyArray& array) {
     array.item_bytes = static_cast<size_t>(known[1] - '0');
     array.big_endian = type[1] == '>';
     return;
+  }
+  if (text.size() > 2 && (text[2] == 'U' || text[2] == 'S')) {
+    fail_request(
+        "{}: expected numbers, found texts ({}); of labels that are texts save their numbers: "
+        "names, y = np.unique(y, return_inverse=True)",
+        array.name, text.substr(0, std::min(text.find(','), size_t{40})));
   }
   fail_request(
       "{}: expected values of type u1, u2, u4, u8, i1, i2, i4, i8, f2, f4 or f8, found {}; convert "

@@ -77,19 +77,41 @@ bool is_known(std::string_view file) {
   return false;
 }
 
-// Whether [n, a, ..., z] has its channels at a: few there, and more at the end.
-bool is_channels_first(const NpyArray& x) {
+/// Where the channels of [n, a, ..., z] are.
+struct Channels {
+  bool first = false;  ///< at a, not at z
+  bool sure = true;    ///< no other reading is likely
+};
+
+/// Of [n, a, b, c]: at the end where 4 or fewer stand there and more at the beginning; the two
+/// sides of a square are no channels; 4 or fewer at the beginning and more at the end are.
+Channels channels_of_pictures(int64_t a, int64_t b, int64_t c) {
   constexpr int64_t kMost = 4;  // red, green, blue, alpha
+  if (c <= kMost && a > kMost) return {.first = false};
+  if (a == b || b == c) return {.first = b == c && a != b, .sure = false};
+  return {.first = a <= kMost && c > kMost, .sure = false};
+}
+
+/// Of [n, a, b]: at a where few stand there and many times as many at b.
+Channels channels_of_signals(int64_t a, int64_t b) {
+  constexpr int64_t kMost = 16;  // of sensors
+  constexpr int64_t kTimes = 8;
+  const bool first = a <= kMost && b >= kTimes * a;
+  return {.first = first, .sure = !first && a >= b};
+}
+
+Channels channels_of(const NpyArray& x) {
   const std::vector<int64_t>& s = x.shape;
-  if (s.size() == 4) return s[1] <= kMost && s[3] > kMost;
-  return s.size() == 3 && !x.is_bytes() && s[1] <= kMost && s[2] >= 8 * s[1];
+  if (s.size() == 4) return channels_of_pictures(s[1], s[2], s[3]);
+  if (s.size() != 3 || x.is_bytes() || s[1] == s[2]) return {};
+  return channels_of_signals(s[1], s[2]);
 }
 
 // Height, width and channels of a sample by the rules in the header.
 DatasetInfo describe(const NpyArray& x, const std::string& name) {
   DatasetInfo info{.name = name, .dtype = DType::f32, .channels = 1, .height = 1};
   const std::vector<int64_t>& s = x.shape;
-  const bool first = is_channels_first(x);
+  const auto [first, sure] = channels_of(x);
   if (s.size() == 4) {
     if (x.is_bytes()) info.dtype = DType::u8;
     info.height = s[first ? 2 : 1];
@@ -114,12 +136,15 @@ DatasetInfo describe(const NpyArray& x, const std::string& name) {
         "channels], found {} axes",
         x.name, s.size());
   }
-  if (first) {
-    info.notes.push_back(fmt::format("{}: [{}] is read as channels first: {} channel{} of {}",
-                                     x.name, fmt::join(s, ","), info.channels,
-                                     info.channels == 1 ? "" : "s",
-                                     info.height > 1 ? fmt::format("{}x{}", info.height, info.width)
-                                                     : fmt::format("{} values", info.width)));
+  if (!sure) {
+    info.notes.push_back(fmt::format(
+        "{}: [{}] is read as channels {}: {} channel{} of {}; if they are {}, save np.moveaxis(x, "
+        "{})",
+        x.name, fmt::join(s, ","), first ? "first" : "last", info.channels,
+        info.channels == 1 ? "" : "s",
+        info.height > 1 ? fmt::format("{}x{}", info.height, info.width)
+                        : fmt::format("{} values", info.width),
+        first ? "last" : "first", first ? "-1, 1" : "1, -1"));
   }
   return info;
 }
@@ -150,7 +175,7 @@ std::vector<uint8_t> values_of(const NpyArray& x, const DatasetInfo& info) {
     bytes.resize(floats.size() * sizeof(float));
     std::memcpy(bytes.data(), floats.data(), bytes.size());
   }
-  if (is_channels_first(x)) {
+  if (channels_of(x).first) {
     move_channels_last(bytes, static_cast<size_t>(info.channels),
                        static_cast<size_t>(info.height * info.width), size_of(info.dtype));
   }

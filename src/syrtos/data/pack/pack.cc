@@ -292,6 +292,10 @@ void Pack::parse_meta(std::string_view text, uint64_t at) {
     refuse(fmt::format("'channels', 'height' and 'width' of samples within {} bytes", map_.size()));
   }
   if (!strings(meta, "classes", info_.classes)) refuse("'classes' as a list of names");
+  if (meta.contains("columns") &&
+      (!strings(meta, "columns", info_.columns) || std::ssize(info_.columns) != info_.width)) {
+    refuse(fmt::format("'columns' as {} names", info_.width));
+  }
   if (info_.targets.values > 0 && !parse_targets(meta, info_.targets)) {
     refuse(fmt::format("'targets' with a shape and names of {} values", info_.targets.values));
   }

@@ -27,7 +27,7 @@ namespace syrtos::data {
 //             blocks: offset u64, first sample u64, CRC-32 of the block u32, zero u32
 //             meta, JSON: {"name", "dtype", "channels", "height", "width", "classes": [...]};
 //             height and width 0 when they differ; with values "targets": {"shape": [...],
-//             "names": [...], "binary"}
+//             "names": [...], "binary"}; of tables that have them "columns": [names]
 //   end-64  the trailer:
 //     0   8   D
 //     8   8   samples

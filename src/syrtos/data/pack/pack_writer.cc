@@ -74,6 +74,7 @@ std::string PackWriter::meta() const {
   nlohmann::json meta = {{"name", info_.name},         {"dtype", to_string(info_.dtype)},
                          {"channels", info_.channels}, {"height", info_.height},
                          {"width", info_.width},       {"classes", info_.classes}};
+  if (!info_.columns.empty()) meta["columns"] = info_.columns;
   if (const TargetInfo& targets = info_.targets; targets.values > 0) {
     meta["targets"] = {
         {"shape", targets.shape}, {"names", targets.names}, {"binary", targets.binary}};
@@ -127,6 +128,7 @@ void write_pack(const Dataset& from, const std::filesystem::path& file,
   PackWriter writer(file, from.info(), pictures ? PackPayload::pictures : PackPayload::raw);
   for (int64_t i = 0; i < from.size(); ++i) {
     if (pictures) {
+      from.read(i, scratch);  // a damaged one is known by its file's name now, and not in training
       const auto bytes = from.encoded(i, scratch);
       if (bytes.empty()) {
         fail_run("{}: expected a picture file as sample {}, found none", from.info().name, i);

@@ -21,9 +21,18 @@ int64_t grain_for(const Transform& transform, int64_t batch) {
   return std::clamp<int64_t>(kElements / transform.elements(), 1, std::max<int64_t>(1, batch / 2));
 }
 
-int threads_of(const LoaderOptions& options) {
+/// None for the few batches of a small set to measure with: there is nothing to prepare ahead, and
+/// a thread that only gets a core nobody needs can take seconds to end.
+int threads_of(const Dataset& data, const LoaderOptions& options) {
   if (options.prefetch == 0) return 0;
+  if (!options.training && data.size() <= options.prefetch * options.batch) return 0;
   return options.threads > 0 ? options.threads : thread_count();
+}
+
+/// May be refused.
+void set_policy(std::thread& thread, int policy) {
+  const sched_param none{};
+  pthread_setschedparam(thread.native_handle(), policy, &none);
 }
 
 }  // namespace
@@ -39,7 +48,7 @@ Loader::Loader(const Dataset& data, const Transform& transform, const LoaderOpti
       grain_(grain_for(transform, share_)),
       scratch_(static_cast<size_t>(thread_count())),
       // One is lent, and each thread may keep one from being used again while it has no core.
-      slots_(static_cast<size_t>(std::max(1, options.prefetch) + threads_of(options) + 1)) {
+      slots_(static_cast<size_t>(std::max(1, options.prefetch) + threads_of(data, options) + 1)) {
   SYRTOS_CHECK(data.size() > 0 && options.batch > 0, "{} {}", data.size(), options.batch);
   free_.reserve(slots_.size());
   ring_.reserve(slots_.size());
@@ -202,9 +211,6 @@ void Loader::do_work(const Work& work, Scratch& scratch) {
 }
 
 void Loader::prefetch_thread() {
-  // Only when a core has nothing else to do. Where that is refused, the threads are ordinary ones.
-  const sched_param none{};
-  pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);
   Scratch scratch;
   std::unique_lock lock(mutex_);
   while (!stopping_) {
@@ -228,8 +234,11 @@ void Loader::prefetch_thread() {
 
 void Loader::start_threads() {
   stopping_ = false;
-  for (int n = 0; n < threads_of(options_); ++n)
+  for (int n = 0; n < threads_of(data_, options_); ++n) {
     threads_.emplace_back([this] { prefetch_thread(); });
+    // Only when a core has nothing else to do. Where that is refused, the threads are ordinary.
+    set_policy(threads_.back(), SCHED_IDLE);
+  }
 }
 
 void Loader::stop_threads() {
@@ -238,6 +247,9 @@ void Loader::stop_threads() {
     stopping_ = true;
   }
   work_added_.notify_all();
+  // To end, they need a core as well: they are as important as whoever waits for them now, where
+  // the kernel allows that (RLIMIT_NICE).
+  for (std::thread& thread : threads_) set_policy(thread, SCHED_OTHER);
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
 }

@@ -62,7 +62,8 @@ struct LoaderStats {
 /// The threads run at idle priority: they use cores that computing leaves alone and never slow it
 /// down. What they did not get done by the time a batch is asked for is done by next() itself on
 /// all threads of the pool, also what a thread began but has no core to finish: nobody waits for
-/// it.
+/// it. Of data to measure with that is no more than what would be prepared ahead, next() prepares
+/// all, without threads.
 class Loader {
  public:
   /// All must outlive the loader. Throws RunError when memory is short.

@@ -15,6 +15,13 @@ size_t groups_of(const DatasetInfo& info) {
   return info.asks_samples ? 1 : std::max<size_t>(1, info.classes.size());
 }
 
+/// What reading the data had to decide, which may be what is wrong.
+std::string notes_text(const DatasetInfo& info) {
+  std::string text;
+  for (const std::string& note : info.notes) text += note + "; ";
+  return text;
+}
+
 }  // namespace
 
 Subset::Subset(std::shared_ptr<const Dataset> whole, std::vector<int64_t> indices)
@@ -33,10 +40,12 @@ Splits split_every_tenth(std::shared_ptr<const Dataset> whole) {
     (nth % kEvery == 0 ? test : train).push_back(i);
   }
   if (test.empty()) {
+    const DatasetInfo& info = whole->info();
     fail_request(
         "{}: without test data every tenth sample of a class is kept for testing: expected a class "
-        "with at least {} samples, found none in {} samples; give train and test data separately",
-        whole->info().name, kEvery, whole->size());
+        "with at least {} samples, found {} samples of {} classes; {}give train and test data "
+        "separately, or --validation with a share",
+        info.name, kEvery, whole->size(), info.classes.size(), notes_text(info));
   }
   return {std::make_unique<Subset>(whole, std::move(train)),
           std::make_unique<Subset>(whole, std::move(test))};

@@ -87,6 +87,7 @@ void save_snapshot(const run::Directory& directory, const Job& job, const RunTen
       {"deviation", job.normalization.deviation},
       {"fit", job.fit == data::Fit::exact ? "exact" : "centre"},
       {"class_names", job.data.train->info().classes},
+      {"columns", job.data.train->info().columns},
       {"precision", to_string(job.precision.dtype)},
       {"optimizer", to_string(job.optimizer.method)},
       {"seed", job.seed},
@@ -176,6 +177,13 @@ NetworkDescription describe(const CheckpointReader& checkpoint) {
   }
   description.open.seed = static_cast<uint64_t>(description.seed);
   description.class_names = field(checkpoint, "class_names", std::vector<std::string>{"0", "1"});
+  // Checkpoints of before do not say what columns were called.
+  description.open.trained = {
+      .image = {image[0], image[1], image[2]},
+      .columns = checkpoint.meta().contains("columns")
+                     ? field(checkpoint, "columns", std::vector<std::string>{"age", "income"})
+                     : std::vector<std::string>(),
+      .classes = description.class_names};
   description.fit = field(checkpoint, "fit", std::string("exact")) == "exact" ? data::Fit::exact
                                                                               : data::Fit::centre;
   data::Normalization& normalization = description.normalization;

@@ -39,7 +39,8 @@ Predictor::Predictor(const nn::Network& network, CheckpointReader& checkpoint,
       description_(describe(checkpoint)),
       precision_(options.precision),
       threads_(options.threads),
-      views_(job::views_of(options.views)) {
+      views_(job::views_of(options.views)),
+      other_data_(!options.data.empty()) {
   if (!options.data.empty()) description_.data = options.data;
   const ThreadScope threads(threads_);
   description_.options.batch = options.batch;
@@ -62,8 +63,11 @@ const data::Dataset& Predictor::test_data() {
             .test;
     return *test_;
   }
+  data::Splits splits = data::open(description_.data, cache_home_, description_.open);
+  // With test data of its own, what is kept for validation is a third part.
+  if (description_.open.validation > 0 && !splits.validation) measured_word_ = "validation";
   test_ =
-      data::fit(data::open(description_.data, cache_home_, description_.open).test,
+      data::fit(std::move(splits.test),
                 {.height = options.height, .width = options.width, .cache = data::CacheMode::none});
   require_fit(*test_);
   return *test_;
@@ -86,8 +90,21 @@ void Predictor::require_fit(const data::Dataset& data) const {
                classes > 0 ? "classes" : "values");
 }
 
+std::vector<std::string> Predictor::notes() const {
+  std::vector<std::string> notes;
+  if (test_ && other_data_) notes = test_->info().notes;
+  if (views_.size() > 1 && description_.options.height == 1) {
+    notes.emplace_back(
+        "--views flip turns signals around, the last value first; of a table that mixes columns");
+  }
+  return notes;
+}
+
 Evaluation Predictor::evaluate_test(const std::function<bool()>& should_stop, bool report) {
-  return evaluate(test_data(), should_stop, report);
+  const data::Dataset& data = test_data();
+  Evaluation result = evaluate(data, should_stop, report);
+  result.details.set = measured_word_;
+  return result;
 }
 
 Evaluation Predictor::evaluate(const data::Dataset& data, const std::function<bool()>& should_stop,
@@ -123,7 +140,8 @@ data::NamedSamples Predictor::open(const std::string& input) {
   if (!input.starts_with(kTest) || std::filesystem::exists(input)) {
     return data::open_samples(input, {.image = {options.channels, options.height, options.width},
                                       .fit = description_.fit,
-                                      .label_column = description_.open.label_column});
+                                      .label_column = description_.open.label_column,
+                                      .columns = description_.open.trained.columns});
   }
   const data::Dataset& all = test_data();
   data::NamedSamples samples;

@@ -43,6 +43,11 @@ class Predictor {
   /// "test:INDEX" for one of its samples. Throws RequestError.
   data::NamedSamples open(const std::string& input);
 
+  /// "test", or "validation" where test data is a share that was kept of the training data.
+  const std::string& measured_word() const { return measured_word_; }
+  /// What people should know about how samples are read, after the data was opened.
+  std::vector<std::string> notes() const;
+
   const std::filesystem::path& checkpoint() const { return checkpoint_; }
   const NetworkDescription& description() const { return description_; }
   const job::Precision& precision() const { return precision_; }
@@ -58,6 +63,8 @@ class Predictor {
   std::unique_ptr<CompiledNetwork> network_;
   std::shared_ptr<const data::Dataset> test_;
   std::vector<job::View> views_;
+  bool other_data_;  // than what it was trained on
+  std::string measured_word_ = "test";
 };
 
 }  // namespace syrtos::train
