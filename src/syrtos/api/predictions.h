@@ -15,7 +15,7 @@ struct Predictions {
   std::vector<float> rows;           ///< Of each sample: see train::answers().
   std::vector<std::string> outputs;  ///< Names of the classes, labels or values.
   nn::Task task;
-  std::vector<int64_t> shape;  ///< Of a sample's values.
+  std::vector<int64_t> shape;           ///< Of a sample's values.
   std::vector<std::string> notes = {};  ///< What people should know about how samples are read.
 
   std::span<const float> row(size_t sample) const {

@@ -133,10 +133,10 @@ void print_text(const Report& report) {
              format_count(report.splits.test->size()));
   fmt::print("  size       {}, {}\n", size_text(info, statistics),
              info.dtype == DType::u8 ? "bytes" : "floats");
-  const std::string of = statistics.samples < info.size
-                             ? fmt::format("  (of {} training samples)",
-                                           format_count(statistics.samples))
-                             : "";
+  const std::string of =
+      statistics.samples < info.size
+          ? fmt::format("  (of {} training samples)", format_count(statistics.samples))
+          : "";
   if (!info.label_columns.empty()) {
     fmt::print("  {:<10} {}\n", info.label_columns.size() == 1 ? "label" : "labels",
                fmt::join(info.label_columns, ", "));

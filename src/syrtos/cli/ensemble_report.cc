@@ -60,9 +60,9 @@ int eval_ensemble(const api::LoadRequest& request, bool json, const Context& con
                                                              : "weighted mean";
   fmt::print("{:<24} loss {:.4f}, {}\n", fmt::format("all {}, {}", result.members.size(), how),
              result.all.loss, run::to_text(result.all.scores));
-  const std::string samples = fmt::format("{} {} samples; {}", format_count(result.samples),
-                                          predictor.first().measured_word(),
-                                          format_duration(result.seconds));
+  const std::string samples =
+      fmt::format("{} {} samples; {}", format_count(result.samples),
+                  predictor.first().measured_word(), format_duration(result.seconds));
   if (std::isfinite(result.disagreement)) {
     fmt::print("two members differ in {:.2f} % of {}\n", 100 * result.disagreement, samples);
   } else {

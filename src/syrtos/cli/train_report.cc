@@ -54,8 +54,8 @@ void print_staleness(const Outcome& outcome) {
   fmt::print("staleness (updates between pull and push): {}\n", text);
 }
 
-/// Whether no epoch has a better value of this metric than the one that is kept as the best: another
-/// metric has chosen it.
+/// Whether no epoch has a better value of this metric than the one that is kept as the best:
+/// another metric has chosen it.
 bool is_best_of(const run::Metric& metric, const std::vector<train::EpochMetrics>& all,
                 const train::EpochMetrics& best) {
   const double value = best.test_value(metric.name);
@@ -101,11 +101,11 @@ std::string result_text(const api::Trained& trained) {
   const bool single = last.test.size() == 1 || !last.test[1].metric->shown;
   const std::string before = last.set + " ";
   if (!is_best_of(metric, all, *best)) {
-    return fmt::format("{} at the end, {} in epoch {}, which {}; {}",
-                       single ? before + metric.named_text(last.test[0].value)
-                              : run::to_text(last.test, before),
-                       single ? metric.text(best->test[0].value) : run::to_text(best->test),
-                       best->epoch, why_best(all, *best), directory.best().string());
+    return fmt::format(
+        "{} at the end, {} in epoch {}, which {}; {}",
+        single ? before + metric.named_text(last.test[0].value) : run::to_text(last.test, before),
+        single ? metric.text(best->test[0].value) : run::to_text(best->test), best->epoch,
+        why_best(all, *best), directory.best().string());
   }
   if (single) {
     return fmt::format("{}{} at the end, {} at best (epoch {}); {}", before,
@@ -162,8 +162,7 @@ int report(const api::Trained& trained, double planned_step_s, const std::string
   const std::string plan = report::plan_text(explained.explanation);
   if (!plan.empty()) fmt::print("{}\n", plan);
   fmt::print(
-      "{} in {}{}: {}\n",
-      outcome.end == Outcome::End::stopped_early ? "stopped early" : "done",
+      "{} in {}{}: {}\n", outcome.end == Outcome::End::stopped_early ? "stopped early" : "done",
       format_duration(account ? account->sum() - before : outcome.seconds),
       before > 0 ? fmt::format(" ({} with what came before)", format_duration(account->sum())) : "",
       result_text(trained));

@@ -42,7 +42,8 @@ class Notes {
   void unused(std::string_view key, bool used, const std::string& why) {
     const bool kept =
         std::find(request_.kept.begin(), request_.kept.end(), key) != request_.kept.end();
-    if (!used && !kept && request_.gives(key)) add("{} has no effect {}", find_field(key)->option, why);
+    if (!used && !kept && request_.gives(key))
+      add("{} has no effect {}", find_field(key)->option, why);
   }
 
   void look_at_threads(const CpuInfo& cpu) {

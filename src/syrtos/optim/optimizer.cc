@@ -129,7 +129,8 @@ void check(const OptimizerOptions& options) {
   in_unit("beta2", options.beta2);
   in_unit("rho", options.rho);
   if (!(options.epsilon >= 0)) {
-    fail_request("--epsilon: expected above 0 (or 0 for the method's own), found {}", options.epsilon);
+    fail_request("--epsilon: expected above 0 (or 0 for the method's own), found {}",
+                 options.epsilon);
   }
 }
 

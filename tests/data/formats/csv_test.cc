@@ -54,7 +54,9 @@ TEST_F(Csv, LabelsAreFoundInTheLastColumnWhereTheFirstHoldsNone) {
 
 TEST_F(Csv, WhatIsNoTextSaysSo) {
   using namespace std::string_literals;
-  for (const std::string& text : {"\xff\xfe" "a\0,\0b\0\n\0"s, "\xfe\xff\0a\0,\0b"s, "a\0,\0b\0"s}) {
+  for (const std::string& text : {"\xff\xfe"
+                                  "a\0,\0b\0\n\0"s,
+                                  "\xfe\xff\0a\0,\0b"s, "a\0,\0b\0"s}) {
     EXPECT_THAT(refused(text), AllOf(HasSubstr("UTF-16"), HasSubstr("CSV UTF-8")));
   }
   EXPECT_THAT(refused("a,b\n1,2\n1,\0\n"s), HasSubstr("a byte of value 0 at offset 10"));

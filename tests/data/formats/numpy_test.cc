@@ -101,7 +101,8 @@ TEST_F(Numpy, ChannelsThatMayBeElsewhereAreFoundBySquaresAndNoted) {
   EXPECT_THAT(note_of("(10, 5, 6, 7)", 210), HasSubstr("channels last: 7 channels"));
   // Few at both ends.
   EXPECT_EQ(shape_of("(10, 3, 20, 4)", 240).shape(), Shape({4, 3, 20}));
-  EXPECT_THAT(note_of("(10, 3, 20, 4)", 240), HasSubstr("if they are first, save np.moveaxis(x, 1"));
+  EXPECT_THAT(note_of("(10, 3, 20, 4)", 240),
+              HasSubstr("if they are first, save np.moveaxis(x, 1"));
   EXPECT_EQ(note_of("(10, 20, 20, 3)", 1200), "");
   // Sensors of six axes.
   EXPECT_EQ(shape_of("(10, 6, 128)", 768).shape(), Shape({6, 1, 128}));

@@ -138,7 +138,8 @@ size_t find_label(const CsvTable& table, const std::string& name, std::string& n
     if (columns[last].may_be_labels() && columns[0].values.size() > columns[last].values.size()) {
       note = taken(0) + "; --label-column last takes the last one";
     } else if (table.has_names) {
-      note = taken(0) + ", because none is called label, class or the like; --label-column takes "
+      note = taken(0) +
+             ", because none is called label, class or the like; --label-column takes "
              "another";
     }
     return 0;
@@ -171,7 +172,8 @@ size_t asked_column(const CsvColumns& columns, const std::string& name, const st
   constexpr size_t kMostListed = 30;
   const std::span<const std::string> listed(columns.names.data(), std::min(count, kMostListed));
   fail_request(
-      "--label-column: expected first, last, 1 to {} or a column's name, found '{}'; {}{} has: {}{}",
+      "--label-column: expected first, last, 1 to {} or a column's name, found '{}'; {}{} has: "
+      "{}{}",
       count, asked, did_you_mean(asked, columns.names), name, fmt::join(listed, ", "),
       listed.size() < count ? ", ..." : "");
 }

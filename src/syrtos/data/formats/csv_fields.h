@@ -9,8 +9,8 @@
 
 namespace syrtos::data {
 
-/// The text of a file without its byte-order mark. Throws RequestError for UTF-16, and for what is no
-/// text.
+/// The text of a file without its byte-order mark. Throws RequestError for UTF-16, and for what is
+/// no text.
 std::string_view csv_text(std::string_view text, const std::string& name);
 
 struct CsvField {

@@ -25,7 +25,8 @@ std::string list_of(std::span<const std::string> names) {
 
 /// "pictures of 3x32x32", "rows of 4 numbers", "signals of 128 values with 6 channels"
 std::string kind_text(const Shape& image, bool is_table) {
-  if (image[1] == 0) return fmt::format("pictures with {} channel{}", image[0], image[0] == 1 ? "" : "s");
+  if (image[1] == 0)
+    return fmt::format("pictures with {} channel{}", image[0], image[0] == 1 ? "" : "s");
   if (image[1] != 1) return fmt::format("pictures of {}", to_string(image));
   if (is_table) return fmt::format("rows of {} numbers", image[2]);
   return fmt::format("signals of {} values with {} channel{}", image[2], image[0],
@@ -82,8 +83,8 @@ class Rearranged : public Dataset {
     if (classes_.empty()) return;
     if (are_numbered(info_.classes) != are_numbered(trained.classes)) {
       info_.notes.push_back(fmt::format(
-          "{}: its classes are {}, those of training {}: they are matched by their number", info_.name,
-          list_of(info_.classes), list_of(trained.classes)));
+          "{}: its classes are {}, those of training {}: they are matched by their number",
+          info_.name, list_of(info_.classes), list_of(trained.classes)));
     }
     info_.classes = trained.classes;
   }
@@ -140,8 +141,7 @@ std::vector<size_t> places_of_columns(std::span<const std::string> wanted,
 void require_kind(const DatasetInfo& found, const Trained& trained) {
   if (trained.image.rank() != 3) return;
   const bool row = trained.image[1] == 1;
-  const bool other_length =
-      row && found.dtype == DType::f32 && !(found.shape() == trained.image);
+  const bool other_length = row && found.dtype == DType::f32 && !(found.shape() == trained.image);
   if ((found.height == 1) == row && !other_length) return;
   const bool named = row && found.height == 1 && !trained.columns.empty();
   fail_request("{}: expected {}, as the network was trained on{}, found {}{}", found.name,
