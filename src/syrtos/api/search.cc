@@ -172,7 +172,8 @@ Searched run_search(const SearchRequest& request, const std::optional<SlotProgra
   if (directory) {
     directory->change(plan.settings);
   } else {
-    directory = search::Directory::create(request.run, settled(std::move(plan), first));
+    const std::string wanted = request.run.empty() ? plan.job.run : request.run;
+    directory = search::Directory::create(wanted, settled(std::move(plan), first));
   }
   Searched searched{.directory = directory->path()};
   for (const SlotHost& one : options.hosts) searched.slots += one.way.slots;

@@ -286,11 +286,11 @@ TEST_F(LoaderTest, DeliversLabelsAlone) {
   data.slow = 75;
   data.consumer = std::this_thread::get_id();
   const LoaderOptions options{
-      .batch = 50, .training = false, .prefetch = 3, .threads = 1, .images = false};
+      .batch = 20, .training = false, .prefetch = 3, .threads = 1, .images = false};
   std::vector<int32_t> labels;
   Loader loader(data, transform_, options);
-  for (int step = 0; step < 4; ++step) {
-    if (step == 1) data.held.wait(false);  // within the second batch, for good
+  for (int step = 0; step < 10; ++step) {
+    if (step == 1) data.held.wait(false);  // within the fourth batch, for good
     const Batch batch = loader.next();
     labels.insert(labels.end(), batch.targets.begin(), batch.targets.end());
   }

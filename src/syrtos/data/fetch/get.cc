@@ -112,6 +112,22 @@ Splits open_verified(const KnownSet& known, const fs::path& path, Observer& obse
           std::make_unique<Named>(std::move(splits.test), known)};
 }
 
+// A folder that is not there yet, and goes again where nothing gets into it.
+class NewFolder {
+ public:
+  explicit NewFolder(const fs::path& path) : path_(path), is_new_(!fs::exists(path)) {}
+  ~NewFolder() {
+    std::error_code ignored;
+    if (is_new_) fs::remove(path_, ignored);  // when nothing is in it
+  }
+  NewFolder(const NewFolder&) = delete;
+  NewFolder& operator=(const NewFolder&) = delete;
+
+ private:
+  fs::path path_;
+  bool is_new_;
+};
+
 // Where files arrive: kept between attempts, unless another process is at it, which makes these
 // private.
 class Downloads {
@@ -213,6 +229,7 @@ GetResult get(const std::string& name, const GetOptions& options, Observer& obse
   check_replaceable(place);
 
   const fs::path directory = fs::absolute(options.directory);  // programs run elsewhere
+  const NewFolder folder(directory);
   const Workplace work(directory);
   Opened opened;
   std::optional<Downloads> downloads;

@@ -27,7 +27,7 @@ std::string list_of(std::span<const std::string> names) {
 std::string kind_text(const Shape& image, bool is_table) {
   if (image[1] == 0)
     return fmt::format("pictures with {} channel{}", image[0], image[0] == 1 ? "" : "s");
-  if (image[1] != 1) return fmt::format("pictures of {}", to_string(image));
+  if (image[1] != 1) return fmt::format("pictures of {}x{}x{}", image[0], image[1], image[2]);
   if (is_table) return fmt::format("rows of {} numbers", image[2]);
   return fmt::format("signals of {} values with {} channel{}", image[2], image[0],
                      image[0] == 1 ? "" : "s");
@@ -143,12 +143,12 @@ void require_kind(const DatasetInfo& found, const Trained& trained) {
   const bool row = trained.image[1] == 1;
   const bool other_length = row && found.dtype == DType::f32 && !(found.shape() == trained.image);
   if ((found.height == 1) == row && !other_length) return;
-  const bool named = row && found.height == 1 && !trained.columns.empty();
-  fail_request("{}: expected {}, as the network was trained on{}, found {}{}", found.name,
-               kind_text(trained.image, is_row(trained.image)),
-               named ? " (" + list_of(trained.columns) + ")" : "",
-               kind_text(found.shape(), found.is_table()),
-               named && !found.columns.empty() ? " (" + list_of(found.columns) + ")" : "");
+  const auto listed = [](const std::vector<std::string>& names) {
+    return names.empty() ? "" : " (" + list_of(names) + ")";
+  };
+  fail_request("{}: expected {}{}, as the network was trained on, found {}{}", found.name,
+               kind_text(trained.image, is_row(trained.image)), listed(trained.columns),
+               kind_text(found.shape(), found.is_table()), listed(found.columns));
 }
 
 std::unique_ptr<Dataset> as_trained(std::unique_ptr<Dataset> of, const Trained& trained) {
