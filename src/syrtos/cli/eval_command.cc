@@ -84,8 +84,8 @@ int run_eval(const EvalOptions& options, const Context& context) {
              predictor.description().data,
              counted(result.samples, fmt::format("{} {}", predictor.measured_word(),
                                                  network.height > 1 ? "image" : "sample")),
-             to_string(predictor.precision().dtype),
-             result.loss, scores_text(result, network.classes), format_duration(result.seconds));
+             to_string(predictor.precision().dtype), result.loss,
+             scores_text(result, network.classes), format_duration(result.seconds));
   if (options.report) fmt::print("\n{}", report::report_text(result.details));
   return kExitDone;
 }
