@@ -68,6 +68,9 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3.0, help="per measurement of a peer")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--cpu-time", action="store_true",
+                        help="processor time of steps in place of their duration, for a machine that is busy; "
+                             "PyTorch alone, best with --threads 1")
     parser.add_argument("--quick", action="store_true", help="skip the compiled variants")
     parser.add_argument("--all", action="store_true", help="every peer in every round")
     parser.add_argument("--peers-only", action="store_true", help="without Syrtos")
@@ -95,13 +98,13 @@ def peers_python():
 
 
 def wait(process):
-    """Waits for the process; its peak resident MB as the kernel counts it, None if too late."""
+    """Waits for the process; what it used as the kernel counts it, None if too late."""
     deadline = time.monotonic() + TIMEOUT_S
     while time.monotonic() < deadline:
         pid, status, usage = os.wait4(process.pid, os.WNOHANG)
         if pid:
             process.returncode = os.waitstatus_to_exitcode(status)
-            return usage.ru_maxrss / 1024
+            return usage
         time.sleep(0.02)
     process.kill()
     process.wait()
@@ -114,8 +117,8 @@ def run(command, figure="t_step_ms"):
                        TORCHINDUCTOR_CACHE_DIR=str(OUT / "inductor"))
     with open(OUT / "last.stdout", "w+") as output, open(OUT / "last.stderr", "w+") as errors:
         process = subprocess.Popen(command, stdout=output, stderr=errors, env=environment)
-        kernel_peak_mb = wait(process)
-        if kernel_peak_mb is None:
+        usage = wait(process)
+        if usage is None:
             return None, f"no result after {TIMEOUT_S} s"
         output.seek(0)
         errors.seek(0)
@@ -130,10 +133,28 @@ def run(command, figure="t_step_ms"):
             return None, f"{figure} is {result[figure]}"
         # Peers count without the compilers they start; who says nothing or less is corrected.
         if "framework" not in result:
-            result["peak_rss_mb"] = max(result.get("peak_rss_mb", 0), kernel_peak_mb)
+            result["peak_rss_mb"] = max(result.get("peak_rss_mb", 0), usage.ru_maxrss / 1024)
+        result["cpu_s"] = usage.ru_utime + usage.ru_stime
         return result, None
     except (ValueError, KeyError, IndexError) as error:
         return None, f"no JSON with {figure} on stdout ({error})"
+
+
+def run_for_cpu_time(command):
+    """Of our program: what longer measuring costs more, by the steps that it takes more."""
+    found = []
+    for times in (1, 4):
+        at = command.index("--seconds") + 1
+        longer = [*command[:at], str(float(command[at]) * times), *command[at + 1:]]
+        result, failure = run(longer)
+        if failure:
+            return None, failure
+        found.append(result)
+    short, long = found
+    if long["steps"] <= short["steps"]:
+        return None, f"no more steps in {command[command.index('--seconds') + 1]} s times 4: use --seconds"
+    cpu_ms = 1e3 * (long["cpu_s"] - short["cpu_s"]) / (long["steps"] - short["steps"])
+    return {**long, "t_step_ms": cpu_ms, "t_fastest_ms": cpu_ms}, None
 
 
 def command_of(variant, network, precision, args, python):
@@ -146,7 +167,8 @@ def command_of(variant, network, precision, args, python):
         return [args.syrtos, "probe", "compute", "--network",
                 str(onnx_file(network)) if by_file else network, *common, "--input", image,
                 "--classes", str(classes), "--json"]
-    return [python, str(PEERS / variant.script), *variant.options, "--network", network, *common]
+    return [python, str(PEERS / variant.script), *variant.options, "--network", network, *common,
+            *(["--cpu-time"] if args.cpu_time else [])]
 
 
 def onnx_file(network):
@@ -234,7 +256,8 @@ def measure_all(args, python):
     start = time.monotonic()
     for round_ in range(args.rounds):
         for (network, precision), cell in cells.items():
-            of_network = [v for v in variants if has_network(v, network)]
+            of_network = [v for v in variants if has_network(v, network) and
+                          (v.name.startswith("PyTorch") or not args.cpu_time)]
             runs = contenders(cell, of_network, args, round_)
             if round_ % 2:
                 runs.reverse()  # drift of the machine hits first and last alike
@@ -243,7 +266,9 @@ def measure_all(args, python):
                 runs[len(runs) // 2:len(runs) // 2] = ours[::-1] if round_ % 2 else ours
             for variant in runs:
                 name = variant if isinstance(variant, str) else variant.name
-                result, failure = run(command_of(variant, network, precision, args, python))
+                command = command_of(variant, network, precision, args, python)
+                is_ours = isinstance(variant, str)
+                result, failure = run_for_cpu_time(command) if is_ours and args.cpu_time else run(command)
                 where = f"[{time.monotonic() - start:5.0f} s] round {round_ + 1}/{args.rounds} " \
                         f"{network} {precision} {name}"
                 if failure:
@@ -342,7 +367,7 @@ def main():
     export_networks(args, python)
     cells, frameworks = measure_all(args, python)
 
-    setting = (f"batch {BATCH}, SGD with momentum 0.9, {args.threads} threads, median of "
+    setting = (f"{'processor time; ' if args.cpu_time else ''}batch {BATCH}, SGD with momentum 0.9, {args.threads} threads, median of "
                f"{args.rounds} rounds; {machine()}; {', '.join(frameworks)}")
     names = [v.name for v in VARIANTS if not (args.quick and v.compiled)]
     report = {"setting": setting, "precisions": {}}

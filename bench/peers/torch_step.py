@@ -93,6 +93,6 @@ def step():
     return loss.item()
 
 
-measure.run(step, args.seconds, imported_mb=imported_mb,
+measure.run(step, args.seconds, args.cpu_time, imported_mb=imported_mb,
             framework=f"PyTorch {torch.__version__.split('+')[0]}",
             parameters=sum(p.numel() for p in network.parameters()))
