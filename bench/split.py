@@ -35,8 +35,11 @@ CLUSTER_IN_WORDS = "8 hosts, 1 Gbit/s, 60 us"
 SEEDS = {"network": "vgg16e", "grad": 0.719, "comm": 5.153, "batch": 16, "input": "3x224x224", "classes": 256}
 WARM_UP, TIMED = 3, 4.0
 SECTIONS = ("pipelines", "hybrid", "seeds", "plans", "memory")
-REAL = {"input": "3x32x32", "side": 32, "classes": 10, "batch": 64, "micros": 8, "steps": 4,
-        "begins": [4, 8, 12], "names": ["features.4", "features.8", "features.12"]}
+# Really computed, for memory: units at which the peer's parts begin, and our names of them.
+REAL = {"resnet18": {"begins": [2, 3, 4], "names": "layer2,layer3,layer4", "input": "3x64x64", "side": 64},
+        "vgg16e": {"begins": [4, 8, 12], "names": "features.10,features.19,features.28", "input": "3x32x32",
+                   "side": 32}}
+REAL_BATCH, REAL_MICROS, REAL_STEPS = 64, 8, 4
 
 
 def arguments():
@@ -94,22 +97,25 @@ def train(args, directory, network, input_, batch, workers, times, steps, *more,
             "rss": {host: max(one.get("rss", 0) for one in curve) for host, curve in hosts_json.items()}}
 
 
+def sent_on(found):
+    """Bytes that each part has sent to the next one."""
+    return [{link["to"]: link["bytes"] for link in rank["links"]}.get(rank["rank"] + 1, 0)
+            for rank in found["exchange"]["ranks"]]
+
+
 def part_times(found, micros):
-    """What each part computed in a step, and sent to the next for a micro-batch."""
+    """What each part computes in a step."""
     parts = []
-    for rank, rows in enumerate(found["ranks"]):
+    for rows in found["ranks"]:
         rows = rows[len(rows) // 4:]
         mean = {key: sum(float(row[key]) for row in rows) / len(rows) for key in ("forward", "backward", "update")}
-        links = {link["to"]: link["bytes"] for link in found["exchange"]["ranks"][rank]["links"]}
-        steps = int(found["ranks"][rank][-1]["step"])
         parts.append({"forward": mean["forward"] / micros, "backward": mean["backward"] / micros,
-                      "update": mean["update"], "computing": sum(mean.values()),
-                      "bytes": links.get(rank + 1, 0) / steps / micros})
+                      "update": mean["update"], "computing": sum(mean.values())})
     return parts
 
 
 def start_peer(directory):
-    path = os.path.join(directory, "pipelining")
+    path = os.path.join(directory, f"pipelining-{time.monotonic()}")
     script = [peers_python(), ROOT / "bench/peers/pipeline_replay.py", path]
     environment = {"GLOO_SOCKET_IFNAME": "eth0", "PYTHONDONTWRITEBYTECODE": "1"}
     return Ranks("pipelining", PARTS, path,
@@ -122,18 +128,20 @@ def start_peer(directory):
 def pipelines(args, directory):
     measured, peer = [], start_peer(directory)
     for network, (input_, batch) in list(PIPELINES.items())[:1 if args.quick else None]:
+        times = times_of(args, network, input_, [batch // m for m in MICROS])
+        # The weights of the start cross too: so what a sample sends is the difference of two runs.
+        few, more = (sent_on(train(args, directory, network, input_, batch, PARTS, times, steps, "--split",
+                                   f"layers:{PARTS}", "--accumulate", MICROS[0], sync="split")) for steps in (0, 4))
+        sends = [max(1, round((b - a) / 4 / batch / 4)) for a, b in zip(few, more)]  # f32
         for micros in MICROS[1:3] if args.quick else MICROS:
-            times = times_of(args, network, input_, [batch // m for m in MICROS])
             whole = sum(json.loads(times.read_text())["passes"][-1]["items"])
             steps = max(6, round(TIMED / whole))
             found = train(args, directory, network, input_, batch, PARTS, times, steps, "--split", f"layers:{PARTS}",
                           "--accumulate", micros, sync="split")
             parts = part_times(found, micros)
             slowest = max(part["computing"] for part in parts)
-            spec = {"parts": [{**part, "sends": max(1, round(part["bytes"] / 4 / (batch // micros)))}
-                              for part in parts],
-                    "batch": batch, "micros": micros, "steps": steps}
-            peers = peer.ask(spec)
+            peers = peer.ask({"parts": [{**part, "sends": count} for part, count in zip(parts, sends)],
+                              "batch": batch, "micros": micros, "steps": steps})
             row = {"network": network, "batch": batch, "micros": micros, "step": found["step"], "slowest": slowest,
                    "bound": (micros + PARTS - 1) / micros * slowest, "peer": max(a["seconds"] for a in peers),
                    "version": peer.members[0]["version"]}
@@ -257,16 +265,22 @@ def words_of(way):
 
 
 def memory(args, directory):
-    """VGG16E in four parts, really computed: the memory of each process."""
-    peer = start_peer(directory)
-    peers = peer.ask({key: REAL[key] for key in ("side", "classes", "batch", "micros", "steps", "begins")}
-                     | {"parts": []})
-    imported = [member["imported"] for member in peer.members]
-    peer.end()
-    found = train(args, directory, "vgg16e", REAL["input"], REAL["batch"], PARTS, None, REAL["steps"], "--split",
-                  ",".join(REAL["names"]), "--accumulate", REAL["micros"], "--sample-seconds", 0.1, sync="split")
-    rss = [found["rss"][host] for host in host_names()[:PARTS]]
-    return {"ours": rss, "peer": [a["peak"] for a in peers], "imported": imported}
+    """Four parts that really compute: the memory of each process."""
+    measured = []
+    for network, real in REAL.items():
+        peer = start_peer(directory)
+        peers = peer.ask({"network": network, "side": real["side"], "classes": 10, "begins": real["begins"],
+                          "batch": REAL_BATCH, "micros": REAL_MICROS, "steps": REAL_STEPS, "parts": []})
+        imported = [member["imported"] for member in peer.members]
+        peer.end()
+        found = train(args, directory, network, real["input"], REAL_BATCH, PARTS, None, REAL_STEPS, "--split",
+                      real["names"], "--accumulate", REAL_MICROS, "--sample-seconds", 0.1, sync="split")
+        for part, host in enumerate(host_names()[:PARTS]):
+            measured.append({"network": network, "part": part + 1, "ours": found["rss"][host],
+                             "peer": peers[part]["peak"], "imported": imported[part]})
+        note(f"{network}: ours {[row['ours'] // 10**6 for row in measured[-PARTS:]]} MB, PyTorch "
+             f"{[row['peer'] // 10**6 for row in measured[-PARTS:]]} MB")
+    return measured
 
 
 def measure(args):
@@ -316,11 +330,10 @@ def tables(section, found):
                   number(row["alone"] / row["planned"], 2),
                   *([ms(1e3 * row["measured"]), f"{100 * (row['planned'] / row['measured'] - 1):+.1f}"]
                     if "measured" in row else ["-", "-"])] for row in found])
-    names = ("ours", "peer", "imported")
-    return (f"Memory of VGG16E, 32x32, batch {REAL['batch']}, in {PARTS} parts, MB",
-            ["part", "ours", "PyTorch", "of it importing", "ours / PyTorch"],
-            [[str(part + 1), *(f"{found[name][part] / 1e6:.0f}" for name in names),
-              number(found["ours"][part] / found["peer"][part], 2)] for part in range(PARTS)])
+    return (f"Memory of each process, batch {REAL_BATCH} in {REAL_MICROS} micro-batches, {PARTS} parts, MB",
+            ["network", "part", "ours", "PyTorch", "of it importing", "ours / PyTorch"],
+            [[row["network"], str(row["part"]), *(f"{row[name] / 1e6:.0f}" for name in ("ours", "peer", "imported")),
+              number(row["ours"] / row["peer"], 2)] for row in found])
 
 
 def main():

@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CLUSTER = ROOT / "tools" / "cluster"
 OUT = ROOT / "build" / "studies"
-SYRTOS = ROOT / "build" / "release" / "syrtos"
+SYRTOS = Path(os.environ.get("SYRTOS_BIN") or ROOT / "build" / "release" / "syrtos")
 QUICK = os.environ.get("QUICK", "") not in ("", "0")
 
 

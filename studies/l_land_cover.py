@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Study L: a network with a branch for each of four instruments, too large for one host, on five hosts.
 
-Scenes are made up by examples/make_land_cover.py. The network is cut in four ways: layer by layer over all
-branches at once, into consecutive layers, by branches as a person would do it, and where a plan finds it best. Of
+Scenes are made up by examples/make_land_cover.py. The network is cut layer by layer over all branches at once, into
+equal numbers of consecutive layers, by branches, by hand as a person would do it, and where a plan finds it best. Of
 each: what the plan expects of a step, what it then takes with computing replayed over links of 1 Gbit/s (the
 hosts share the cores of this machine), and in a run that really computes, each host with so little memory
 that one alone cannot train: CPU seconds and memory of each host, bytes on the wire, accuracy.
@@ -31,9 +31,9 @@ WARM_UP, STEPS = 4, 8 if QUICK else 24
 
 
 def layers():
-    """The network's layers with weights, with how many layers there are before each."""
-    found = [(f"{branch}.conv{n + 1}", n) for branch, count in BRANCHES.items() for n in range(count)]
-    found += [(f"{branch}.fc", count) for branch, count in BRANCHES.items()]
+    """The network's layers with weights in its order, with how many layers there are before each."""
+    found = [(f"{branch}.{'fc' if n == count else f'conv{n + 1}'}", n) for branch, count in BRANCHES.items()
+             for n in range(count + 1)]
     return found + [(f"head.fc{n + 1}", max(BRANCHES.values()) + 1 + n) for n in range(3)]
 
 
@@ -42,8 +42,13 @@ def by_depth():
     return ",".join(f"{name}={depth // 2 + 1}" for name, depth in layers())
 
 
+def by_count():
+    names = [name for name, _ in layers()]
+    return ",".join(names[round(part * len(names) / HOSTS)] for part in range(1, HOSTS))
+
+
 BY_HAND = "optical.conv1=1,optical.conv4=2,radar.conv1=3,elevation.conv1=4,spectrum.conv1=5"
-WAYS = {"layer by layer": by_depth(), "layers:5": "layers:5", "branches": "branches", "by hand": BY_HAND,
+WAYS = {"layer by layer": by_depth(), "equal layers": by_count(), "branches": "branches", "by hand": BY_HAND,
         "auto": "auto"}
 WORKERS = {"branches": 4}  # the last branch's host has the head too; elsewhere all five hosts
 
@@ -73,7 +78,7 @@ def measure_computing():
     path = OUT / "l-times.json"
     if not path.exists():
         call(SYRTOS, "probe", "compute", "--network", "land-cover", "--batch", BATCH // MICRO, "--more-batches",
-             BATCH, "--precision", "f32", "--threads", 1, "--seconds", 4, "--times", path)
+             BATCH, "--precision", "f32", "--threads", 1, "--seconds", 2, "--times", path, timeout=900)
     return path
 
 
@@ -96,18 +101,22 @@ def train(directory, workers, run, *more):
 
 
 def replayed(way, times, directory):
-    """Seconds of a step, of the slowest part's computing, and bytes that cross in a step."""
-    run = Path(directory) / "replayed"
-    try:
-        train(directory, way["workers"], run, "--split", way["split"], "--replay", times, "--data", "random", "--samples",
-              (STEPS + WARM_UP) * BATCH, "--epochs", 1, "--evaluate-every", 0)
-        with open(run / "steps.csv", newline="") as file:
-            rows = list(csv.DictReader(file))
-        sent = json.loads((run / "exchange.json").read_text())["bytes_sent"]
-    finally:
-        shutil.rmtree(run, ignore_errors=True)
+    """Seconds of a step and the bytes that cross in one; weights at the start and the end are none of a step's."""
+    def once(steps):
+        run = Path(directory) / "replayed"
+        try:
+            train(directory, way["workers"], run, "--split", way["split"], "--replay", times, "--data", "random",
+                  "--samples", steps * BATCH, "--epochs", 1, "--evaluate-every", 0)
+            with open(run / "steps.csv", newline="") as file:
+                rows = list(csv.DictReader(file))
+            return rows, json.loads((run / "exchange.json").read_text())["bytes_sent"]
+        finally:
+            shutil.rmtree(run, ignore_errors=True)
+
+    _, few = once(1)
+    rows, many = once(STEPS + WARM_UP)
     by_rank = [[row for row in rows if row["rank"] == rank] for rank in sorted({row["rank"] for row in rows})]
-    return {"step": max(steady_step(rank) for rank in by_rank), "bytes": sent / (STEPS + WARM_UP)}
+    return {"step": max(steady_step(rank) for rank in by_rank), "bytes": (many - few) / (STEPS + WARM_UP - 1)}
 
 
 def computed(way, data, epochs, directory):

@@ -61,8 +61,16 @@ def vgg16e_layers(side, classes):
     return [nn.Sequential(*unit) for unit in units]
 
 
-def real_part(spec, rank, ranks):
-    units = vgg16e_layers(spec["side"], spec["classes"])
+def resnet18_layers(classes):
+    import torchvision
+    net = torchvision.models.resnet18(num_classes=classes)
+    stem = nn.Sequential(net.conv1, net.bn1, net.relu, net.maxpool)
+    return [stem, net.layer1, net.layer2, net.layer3, nn.Sequential(net.layer4, net.avgpool, nn.Flatten(), net.fc)]
+
+
+def real_part(spec, rank):
+    units = (resnet18_layers(spec["classes"]) if spec["network"] == "resnet18"
+             else vgg16e_layers(spec["side"], spec["classes"]))
     ends = [*spec["begins"], len(units)]
     begin = ([0] + spec["begins"])[rank]
     return nn.Sequential(*units[begin:ends[rank]])
@@ -73,7 +81,7 @@ def run(spec, rank, ranks):
     torch.manual_seed(1)
     parts = spec["parts"]
     real = "side" in spec
-    module = real_part(spec, rank, ranks) if real else Replayed(parts[rank])
+    module = real_part(spec, rank) if real else Replayed(parts[rank])
     micro = spec["batch"] // spec["micros"]
     if real:
         x = torch.randn(spec["batch"], 3, spec["side"], spec["side"])

@@ -49,8 +49,7 @@ Meter::Doing::~Doing() {
     // What stood in line begins only now.
     if (was_first && !meter_.computing_.empty()) meter_.computing_.front()->began_ = now;
     const auto record = [&](Part part, int64_t from, int64_t to) {
-      const trace::Name name = meter_.part_names_[static_cast<size_t>(part)];
-      if (to > from) meter_.doing_track_->span(name, from, to);
+      if (to > from) meter_.doing_track_->span(meter_.pass_name(part, micro_), from, to);
     };
     const auto middle = began_ + static_cast<int64_t>(forward_ * static_cast<double>(now - began_));
     if (!divided_) {
@@ -105,6 +104,17 @@ trace::Name Meter::bucket_name(int number) {
     bucket_names_.push_back(trace::name_of(recorder_, fmt::format("bucket {}", i), "network"));
   }
   return bucket_names_[static_cast<size_t>(number)];
+}
+
+/// "forward", or "forward 3" of the third micro-batch.
+trace::Name Meter::pass_name(Part part, std::optional<int> micro) {
+  if (!micro) return part_names_[static_cast<size_t>(part)];
+  const auto [found, is_new] = micro_names_.try_emplace({part, *micro});
+  if (is_new) {
+    const std::string_view name = trace::kPartNames[static_cast<size_t>(part)];
+    found->second = trace::name_of(recorder_, fmt::format("{} {}", name, *micro + 1), "part");
+  }
+  return found->second;
 }
 
 void Meter::bucket_ready(int number) {
@@ -174,6 +184,7 @@ void Meter::record(trace::Recorder* recorder, const char* track) {
   }
   recorder_ = recorder;
   bucket_names_.clear();
+  micro_names_.clear();
   bucket_key_ = trace::name_of(recorder, "bucket");
 }
 

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "syrtos/trace/division.h"
@@ -58,10 +61,12 @@ class Meter {
     ~Doing();
     Doing(const Doing&) = delete;
     Doing& operator=(const Doing&) = delete;
-    /// Part of a pass, known afterwards: this share of it was forward, the rest is backward.
-    void divide(double forward_share) {
+    /// Part of a pass, known afterwards: this share of it was forward, the rest is backward. Of
+    /// which micro-batch, where there are several: traces say it.
+    void divide(double forward_share, std::optional<int> micro = {}) {
       forward_ = forward_share;
       divided_ = true;
+      micro_ = micro;
     }
 
    private:
@@ -72,6 +77,7 @@ class Meter {
     double spent_ = 0;
     double forward_ = 0;
     bool divided_ = false;
+    std::optional<int> micro_ = {};
     int64_t began_ = 0;  // of the recorder
   };
 
@@ -133,6 +139,7 @@ class Meter {
   void tick();
   Bucket& bucket(int number);
   trace::Name bucket_name(int number);
+  trace::Name pass_name(Part part, std::optional<int> micro);
 
   const World& world_;
   double start_;  // of what is measured
@@ -158,6 +165,7 @@ class Meter {
   std::array<trace::Name, trace::kParts> part_names_ = {};
   trace::Recorder* recorder_ = nullptr;
   std::vector<trace::Name> bucket_names_;
+  std::map<std::pair<Part, int>, trace::Name> micro_names_;
   trace::Name bucket_key_ = {};
 };
 

@@ -49,9 +49,12 @@ Task<> BlockRunners::run(const Stage& stage, size_t index, int64_t step) {
 
 Task<> run_stage(World& world, Replica& replica, Meter& meter, size_t stage) {
   Meter::Doing computes(meter, Part::backward);
-  co_await world.compute(replica.stages()[stage].seconds,
-                         [&replica, stage] { replica.run(stage); });
-  computes.divide(replica.forward_share(stage));
+  const std::vector<Stage>& stages = replica.stages();
+  const bool several = stages.back().micro > 0;
+  const std::optional<int> micro =
+      several ? std::optional<int>(stages[stage].micro) : std::nullopt;
+  co_await world.compute(stages[stage].seconds, [&replica, stage] { replica.run(stage); });
+  computes.divide(replica.forward_share(stage), micro);
 }
 
 Task<> run_pass(World& world, const collective::Group& workers, Replica& replica,
