@@ -172,7 +172,8 @@ Searched run_search(const SearchRequest& request, const std::optional<SlotProgra
   if (directory) {
     directory->change(plan.settings);
   } else {
-    const std::string wanted = request.run.empty() ? plan.job.run : request.run;
+    const std::filesystem::path named = plan.job.run;  // in the file of the search
+    const std::filesystem::path& wanted = request.run.empty() ? named : request.run;
     directory = search::Directory::create(wanted, settled(std::move(plan), first));
   }
   Searched searched{.directory = directory->path()};
