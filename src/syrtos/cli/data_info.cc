@@ -227,7 +227,7 @@ void draw(const Report& report, const InfoOptions& options) {
 }  // namespace
 
 int print_info(const InfoOptions& options, const Context& context) {
-  if (!options.preview.empty()) check_output("--preview", options.preview, {".png"});
+  if (!options.preview.empty()) check_file_to_write("--preview", options.preview, {".png"});
   const Report report = look_at(options, context);
   if (!options.preview.empty()) draw(report, options);
   if (options.json) {

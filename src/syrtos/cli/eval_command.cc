@@ -45,7 +45,7 @@ std::string scores_text(const train::Evaluation& result, int64_t outputs) {
 }
 
 int run_eval(const EvalOptions& options, const Context& context) {
-  if (!options.picture.empty()) check_output("--picture", options.picture, {".svg"});
+  if (!options.picture.empty()) check_file_to_write("--picture", options.picture, {".svg"});
   if (api::is_ensemble(options.load.checkpoint)) {
     if (options.report || !options.picture.empty()) {
       fail_request("--report and --picture are of one network: name a member of {}",

@@ -64,7 +64,7 @@ int explain_several(const ExplainOptions& options, const Context& context) {
 }
 
 int run_explain(const ExplainOptions& options, const Context& context) {
-  if (!options.html.empty()) check_output("--html", options.html);
+  if (!options.html.empty()) check_file_to_write("--html", options.html);
   if (options.runs.size() > 1) return explain_several(options, context);
   const report::ExplainTextOptions text = text_options(options, context);
   const auto [run, explanation] = api::explain(options.runs.at(0));

@@ -18,7 +18,7 @@ struct ExportOptions {
 };
 
 int run_export(const ExportOptions& options) {
-  check_output("--to", options.request.to);
+  check_file_to_write("--to", options.request.to);
   const api::ExportedFile done = api::export_network(options.request);
   if (options.json) {
     fmt::print("{}\n", nlohmann::json{{"checkpoint", done.checkpoint.string()},

@@ -8,8 +8,8 @@
 
 namespace syrtos::cli {
 
-void check_output(std::string_view option, const std::filesystem::path& file,
-                  std::initializer_list<std::string_view> endings) {
+void check_file_to_write(std::string_view option, const std::filesystem::path& file,
+                         std::initializer_list<std::string_view> endings) {
   const std::string ending = file.extension().string();
   if (endings.size() > 0 && std::find(endings.begin(), endings.end(), ending) == endings.end()) {
     fail_request("{}: expected a file that ends with {}, found {}", option,

@@ -62,7 +62,7 @@ void print_values(const api::Predictions& predictions) {
 }
 
 int run_predict(const PredictOptions& options, const Context& context) {
-  if (!options.to.empty()) check_output("--to", options.to, {".csv", ".npz", ".json"});
+  if (!options.to.empty()) check_file_to_write("--to", options.to, {".csv", ".npz", ".json"});
   const api::Predictions predictions =
       api::predict(options.load, options.inputs, surroundings(context));
   for (const std::string& note : predictions.notes) fmt::print(stderr, "note: {}\n", note);
