@@ -39,7 +39,7 @@ NETWORKS = {"alexnet": 224, "vgg11": 224, "vgg11_bn": 224, "vgg16": 224, "vgg19"
 BATCH, BATCHES, STEPS = 8, 4, 10
 # Of ten steps; the first at which PyTorch's f32 stays together with its double precision. At higher ones some
 # networks make so much of every rounding that there is nothing to compare.
-RATES = (1e-2, 1e-3)
+RATES = (1e-2, 1e-3, 1e-4)
 BATCH_OF_LARGE = 2
 OUTPUTS, GRADIENTS, TOGETHER = 1e-4, 1e-3, 1e-2
 
@@ -145,13 +145,16 @@ def worst(gradients, exact):
 
 
 def main():
+    global STEPS
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", nargs="*", default=list(NETWORKS))
     parser.add_argument("--table", help="also write the table to this file")
+    parser.add_argument("--steps", type=int, default=STEPS, help="of SGD; with 1 outputs and gradients alone say something")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="1 on a machine that is busy")
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     torch.set_num_threads(options.threads)
+    STEPS = options.steps
     lines = ["| network | outputs | gradients | PyTorch's | ten steps | PyTorch's | rate | |",
              "|---|---:|---:|---:|---:|---:|---:|---|"]
     failed = []
