@@ -78,7 +78,8 @@ std::string search(const SearchCall& call) {
   api::Searched searched;
   aside.run([&] {
     searched = api::run_search(request, std::nullopt, surroundings(aside.should_stop()), teller);
-    if (searched.outcome.end == search::Outcome::End::hopeless) {
+    using End = search::Outcome::End;
+    if (searched.outcome.end == End::hopeless || searched.outcome.end == End::no_room) {
       fail_run("{}", searched.outcome.message);
     }
   });

@@ -105,6 +105,43 @@ TEST(Task, MixedTargetsAreTheMeanOfTheirClasses) {
               1e-6);
 }
 
+std::vector<double> softmax_of(const std::vector<double>& row, double temperature) {
+  std::vector<double> p;
+  double sum = 0;
+  for (const double x : row) sum += p.emplace_back(std::exp(x / temperature));
+  for (double& value : p) value /= sum;
+  return p;
+}
+
+// (1 - share) * cross entropy of the label + share * T^2 * cross entropy of the softened answers.
+TEST(Task, ATeacherCountsBesideTheLabels) {
+  using Pair = std::pair<double, double>;
+  for (const auto& [share, temperature] : {Pair(0.7, 3), Pair(0.25, 1), Pair(1, 2)}) {
+    const Task task{.mixed = true, .teaching = {.share = share, .temperature = temperature}};
+    EXPECT_EQ(task.target_values(kOutputs), 2 * kOutputs);
+    const Small small(task);
+    const std::vector<double> x = random_values(1, kSamples * kOutputs);
+    std::vector<double> targets;
+    double expected = 0;
+    for (int64_t n = 0; n < kSamples; ++n) {
+      const auto row = x.begin() + n * kOutputs;
+      const std::vector<double> scores(row, row + kOutputs);
+      const std::vector<double> taught =
+          softmax_of(random_values(10 + static_cast<unsigned>(n), kOutputs), 1);
+      const auto label = static_cast<size_t>(n % kOutputs);
+      const bool known = n != 2;  // nobody knows the label of that one
+      for (size_t k = 0; k < kOutputs; ++k) targets.push_back(known && k == label ? 1 : 0);
+      targets.insert(targets.end(), taught.begin(), taught.end());
+      if (known) expected -= (1 - share) * std::log(softmax_of(scores, 1)[label]) / kSamples;
+      const std::vector<double> softened = softmax_of(scores, temperature);
+      for (size_t k = 0; k < kOutputs; ++k) {
+        expected -= share * temperature * temperature * taught[k] * std::log(softened[k]) / kSamples;
+      }
+    }
+    EXPECT_NEAR(loss_of(small, x, targets), expected, 1e-6) << share;
+  }
+}
+
 TEST(Task, WhatIsForTrainingIsLeftOutOfTests) {
   const std::vector<double> x = random_values(5, kSamples * kOutputs);
   const std::vector<double> labels{0, 2, 1, 1, 0};

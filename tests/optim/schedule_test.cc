@@ -29,6 +29,20 @@ TEST(Schedule, CosineStartsAtTheRateAndEndsAtTheFloor) {
   EXPECT_NEAR(learning_rate(schedule, 500), 0.2, 1e-12);
 }
 
+TEST(Schedule, EachCycleIsAWholeSchedule) {
+  const Schedule once{.kind = ScheduleKind::cosine, .rate = 2, .total_steps = 20,
+                      .warmup_steps = 3, .floor = 0.1};
+  Schedule schedule = once;
+  schedule.total_steps = 60;
+  schedule.cycles = 3;
+  for (int64_t step = 0; step < 60; ++step) {
+    EXPECT_DOUBLE_EQ(learning_rate(schedule, step), learning_rate(once, step % 20)) << step;
+  }
+  EXPECT_DOUBLE_EQ(learning_rate(schedule, 100), learning_rate(once, 100));
+  schedule.cycles = 0;
+  EXPECT_THROW(check(schedule), RequestError);
+}
+
 TEST(Schedule, TriangularGoesUpAndDownAgainAndAgain) {
   const Schedule schedule{
       .kind = ScheduleKind::triangular, .rate = 1, .total_steps = 100, .every = 20, .floor = 0.2};

@@ -264,6 +264,57 @@ TEST_F(Conduct, StopsWhenAllTrialsFailFromSomeTimeOn) {
   EXPECT_EQ(directory.ledger().best()->number, 1);
 }
 
+/// Trials cannot be kept where there is no room, whatever their values are.
+class Full final : public Slots {
+ public:
+  double now() override { return now_; }
+  std::vector<News> wait(double seconds) override {
+    now_ += seconds;
+    return std::exchange(news_, {});
+  }
+  void start(int slot, const Piece&) override {
+    news_.push_back({.kind = News::Kind::begin, .slot = slot});
+    News end{.kind = News::Kind::end, .slot = slot};
+    if (full) {
+      end.end = PieceEnd::interrupted;
+      end.message = "No space left on device";
+    } else {
+      news_.push_back({.kind = News::Kind::epoch, .slot = slot, .epoch = 1, .value = 0.5});
+    }
+    news_.push_back(end);
+  }
+  void stop(int) override {}
+  const std::string& host(int) const override { return name_; }
+  bool shares(int, const std::string&) const override { return true; }
+  std::string none_left() const override { return {}; }
+
+  bool full = true;
+
+ private:
+  double now_ = 0;
+  const std::string name_ = "here";
+  std::vector<News> news_ = {{.kind = News::Kind::free, .slot = 0}};
+};
+
+TEST_F(Conduct, LosesNoTrialToAFullDisk) {
+  Directory directory = create(plan_of("sampler = \"random\"\ntrials = 6"));
+  Full slots;
+  const Outcome outcome = run(directory, slots);
+  EXPECT_EQ(outcome.end, Outcome::End::no_room);
+  EXPECT_THAT(outcome.message, HasSubstr("No space left"));
+  EXPECT_EQ(directory.ledger().trials().size(), 1u);
+  Full more;
+  more.full = false;
+  EXPECT_EQ(run(directory, more).end, Outcome::End::complete);
+  EXPECT_EQ(directory.ledger().count(TrialState::done), 6);
+}
+
+TEST_F(Conduct, ThatHasNothingButFailedTrialsHasFailed) {
+  Directory directory = create(plan_of("sampler = \"random\"\ntrials = 2"));
+  Failing slots;
+  EXPECT_EQ(run(directory, slots).end, Outcome::End::hopeless);
+}
+
 TEST_F(Conduct, EndsHopelessTrials) {
   Directory directory =
       create(plan_of("sampler = \"random\"\ntrials = 30\nhopeless = \"median\"", 9));

@@ -10,7 +10,12 @@
 #include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
+#include "syrtos/nn/side_by_side.h"
+#include "syrtos/nn/zoo/zoo.h"
+#include "syrtos/run/directory.h"
 #include "syrtos/run/text_file.h"
+#include "syrtos/train/checkpoint/members.h"
+#include "syrtos/train/checkpoint/snapshot.h"
 #include "syrtos/train/network/score_sums.h"
 
 namespace syrtos::api {
@@ -65,20 +70,6 @@ double disagreement_of(const std::vector<std::vector<float>>& members, size_t cl
   return pairs > 0 ? sum / pairs : 0;
 }
 
-/// The weights of members are learnt when all have been trained.
-void learn_if_asked(const fs::path& directory, const job::Own& own,
-                    const Surroundings& surroundings) {
-  Ensemble ensemble = read_ensemble(directory);
-  if (ensemble.combine != Combine::weights || !ensemble.weights.empty()) return;
-  const search::Directory opened = search::Directory::open(directory);
-  const job::Job job =
-      job::resolve(opened.plan().job, surroundings.cpu, surroundings.cache_home, own);
-  EnsemblePredictor predictor({.checkpoint = directory}, surroundings);
-  predictor.learn(*job.data.train);
-  ensemble.weights = predictor.ensemble().weights;
-  write_ensemble(directory, ensemble);
-}
-
 }  // namespace
 
 const char* to_string(Combine combine) {
@@ -126,6 +117,43 @@ void write_ensemble(const fs::path& directory, const Ensemble& ensemble) {
   }
   if (!ensemble.weights.empty()) object["weights"] = ensemble.weights;
   run::write_text(directory / kFile, object.dump(2) + "\n");
+}
+
+void set_combine(const fs::path& directory, Combine how, const job::JobRequest& request,
+                 const job::Own& own, const Surroundings& surroundings) {
+  Ensemble ensemble = read_ensemble(directory);
+  if (ensemble.combine == how && (how != Combine::weights || !ensemble.weights.empty())) return;
+  ensemble.combine = how;
+  ensemble.weights.clear();
+  if (how == Combine::weights) {
+    const job::Job job = job::resolve(request, surroundings.cpu, surroundings.cache_home, own);
+    EnsemblePredictor predictor({.checkpoint = directory}, surroundings);
+    predictor.learn(*job.data.train);
+    ensemble.weights = predictor.ensemble().weights;
+  }
+  write_ensemble(directory, ensemble);
+}
+
+void make_ensemble(const fs::path& run) {
+  const run::Directory directory = run::Directory::at(run);
+  if (directory.has(run::File::last_checkpoint)) {
+    const fs::path file = run::find_checkpoint(run);
+    const nn::NetworkReference all = train::describe(train::CheckpointReader(file)).network;
+    if (nn::members_of(all) > 1) {
+      std::error_code ignored;
+      fs::create_directories(run / "members", ignored);
+      train::split_members(file, nn::find_network(nn::member_reference(all)),
+                           [&](int64_t number) { return directory.member(number); });
+    }
+  }
+  const std::vector<fs::path> members = directory.members();
+  if (members.size() < 2) return;
+  Ensemble ensemble;
+  if (is_ensemble(run)) ensemble = read_ensemble(run);  // how they are combined stays
+  ensemble.members.clear();
+  for (const fs::path& member : members) ensemble.members.push_back(fs::absolute(member));
+  if (ensemble.weights.size() != members.size()) ensemble.weights.clear();
+  write_ensemble(run, ensemble);
 }
 
 std::vector<float> combine(const std::vector<std::vector<float>>& members, size_t classes,
@@ -230,6 +258,7 @@ void EnsemblePredictor::learn(const data::Dataset& data) {
     const std::vector<float> rows = member.predict(data);
     std::vector<double>& own = of_labels.emplace_back();
     for (int64_t n = 0; n < data.size(); ++n) {
+      if (data.label(n) < 0) continue;
       own.push_back(rows[static_cast<size_t>(n) * classes + static_cast<size_t>(data.label(n))]);
     }
   }
@@ -268,7 +297,9 @@ Searched train_ensemble(SearchRequest request, int64_t members, Combine how,
   };
   Searched searched = run_search(request, programs, surroundings, observer, begun);
   if (searched.outcome.end == search::Outcome::End::complete) {
-    learn_if_asked(searched.directory, request.own, surroundings);
+    const fs::path& directory = searched.directory;
+    set_combine(directory, read_ensemble(directory).combine,
+                search::Directory::open(directory).plan().job, request.own, surroundings);
   }
   return searched;
 }

@@ -33,6 +33,16 @@ Ensemble read_ensemble(const std::filesystem::path& directory);
 /// Throws RunError.
 void write_ensemble(const std::filesystem::path& directory, const Ensemble& ensemble);
 
+/// What a training that has ended has left: a run of several networks side by side, or one that
+/// went through its schedule several times, becomes the ensemble of its members. Other runs stay
+/// what they are. Throws RunError.
+void make_ensemble(const std::filesystem::path& run);
+
+/// Says how the members of an ensemble that is there become one answer; weights are learnt from the
+/// job's training data now. Throws RequestError.
+void set_combine(const std::filesystem::path& directory, Combine how, const job::JobRequest& job,
+                 const job::Own& own, const Surroundings& surroundings);
+
 /// Probabilities of several members, row by row, as one: [samples, classes].
 std::vector<float> combine(const std::vector<std::vector<float>>& members, size_t classes,
                            Combine how, const std::vector<double>& weights);

@@ -6,6 +6,7 @@
 #include "syrtos/api/run_network.h"
 #include "syrtos/api/settle.h"
 #include "syrtos/api/task.h"
+#include "syrtos/api/teacher.h"
 #include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/secret.h"
@@ -33,6 +34,7 @@ job::Job check(const TrainRequest& request, const RankPrograms& programs,
   job::Job job = job::resolve(request.job, surroundings.cpu, surroundings.cache_home,
                               own_of(request, request.job));
   settle(request.job, surroundings, job);
+  load_teacher(surroundings, job);  // asked here, where ranks of this machine find its answers
   if (job.strategy.exchange.shares_memory()) {
     fail_request("--exchange shared: the workers are threads of one process: use api::train");
   }

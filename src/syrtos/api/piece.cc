@@ -11,6 +11,7 @@
 #include "syrtos/api/task.h"
 #include "syrtos/api/train.h"
 #include "syrtos/base/error.h"
+#include "syrtos/base/files.h"
 #include "syrtos/base/log.h"
 #include "syrtos/job/record.h"
 #include "syrtos/run/directory.h"
@@ -155,6 +156,9 @@ void train_piece(const search::Piece& piece, const Surroundings& surroundings, c
     end.end = train_on(piece, surroundings, own, tell);
   } catch (const run::TakenOver& error) {
     end.end = PieceEnd::lost;
+    end.message = error.what();
+  } catch (const NoRoom& error) {
+    end.end = PieceEnd::interrupted;
     end.message = error.what();
   } catch (const std::bad_alloc&) {
     end.end = PieceEnd::lost;

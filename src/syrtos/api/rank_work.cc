@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "syrtos/api/ensemble.h"
+#include "syrtos/api/teacher.h"
 #include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/train/progress/observer_thread.h"
@@ -64,6 +66,7 @@ RankWork::RankWork(TrainRequest&& request, const Place& place, const Surrounding
       processes_(place.processes) {
   if (!request_.precision_reason.empty()) job_.precision.reason = request_.precision_reason;
   job_.strategy.survives = place.in_teams && job_.may_lose_workers();
+  if (place.rank < train::server_job(job_).team.workers) load_teacher(surroundings, job_);
   threads_ = std::make_unique<ThreadScope>(job_.threads);
   serving_ = train::server_job(job_);
   if (place.rank < serving_.team.workers) make_trainer(place.rank);
@@ -130,6 +133,7 @@ bool RankWork::run(AnyWorld& world, const RankHooks& hooks, const Wishes& wishes
   // Somebody else wanted it first, so it was taken for a pause.
   if (paused && !trained.outcome.unsaved.empty()) fail_run("{}", trained.outcome.unsaved);
   trained.run = trainer_->directory().path();
+  if (trained.outcome.end != train::Outcome::End::interrupted) make_ensemble(trained.run);
   hooks.finished(trained);
   return true;
 }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "syrtos/api/ensemble.h"
 #include "syrtos/api/resume.h"
 #include "syrtos/api/settle.h"
+#include "syrtos/api/teacher.h"
 #include "syrtos/api/worker.h"
 #include "syrtos/base/clock.h"
 #include "syrtos/base/parallel.h"
@@ -31,6 +33,7 @@ Trained train(const TrainRequest& request, const Surroundings& surroundings,
   TimedJob timed = resolve_timed(request, asked_for, surroundings);
   job::Job& job = timed.job;
   settle(asked_for, surroundings, job);
+  load_teacher(surroundings, job);
   const double asked = timed.beginning.asked;
   const ThreadScope threads(job.threads);
   const train::TrainerOptions options = trainer_options(timed, request, surroundings);
@@ -40,12 +43,18 @@ Trained train(const TrainRequest& request, const Surroundings& surroundings,
     open_run(trainer, request, on_run);
     const train::Outcome outcome = trainer.run_alone(observer, surroundings.should_stop);
     run::close_account(trainer.directory(), wall_clock() - asked);
+    if (outcome.end != train::Outcome::End::interrupted) {
+      make_ensemble(trainer.directory().path());
+    }
     return {trainer.directory().path(), outcome};
   }
   train::ThreadTeam team(job, options);
   open_run(team.first(), request, on_run);
   const train::Outcome outcome = team.run(observer, surroundings.should_stop);
   run::close_account(team.first().directory(), wall_clock() - asked);
+  if (outcome.end != train::Outcome::End::interrupted) {
+    make_ensemble(team.first().directory().path());
+  }
   return {team.first().directory().path(), outcome};
 }
 

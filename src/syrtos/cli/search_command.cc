@@ -145,6 +145,11 @@ int run_search(const SearchOptions& options, const Context& context) {
                      : "look at the job, then begin a new one");
       return kExitFailed;
     }
+    if (searched.outcome.end == End::no_room) {
+      fmt::print(stderr, "error: {}\nall trials are saved as far as they could be; go on with:\n  {}\n",
+                 searched.outcome.message, go_on_text(searched.directory, options));
+      return kExitFailed;
+    }
     if (searched.outcome.end == End::interrupted) {
       fmt::print(stderr, "interrupted: all trials are saved; go on with:\n  {}\n",
                  go_on_text(searched.directory, options));

@@ -27,6 +27,7 @@ struct TrainOptions {
 
   int64_t ensemble = 0;  ///< members; 0: one network
   std::string combine;   ///< empty: mean
+  std::string together;  ///< members in one program: auto (empty), yes or no
   int slots = 0;         ///< of an ensemble: members at once; 0: what is fastest
 
   std::string web;  ///< port of the live page, 0: any; empty: no page

@@ -10,8 +10,10 @@ namespace syrtos::data {
 
 /// What is to be found out about a sample: its class, or values.
 struct Target {
-  int32_t label = 0;                   ///< Of data with classes.
+  int32_t label = 0;                   ///< Of data with classes; below 0: nobody knows it.
   std::span<const float> values = {};  ///< Of other data, whose memory they are in.
+  /// The classes' probabilities as a teacher sees them, softened; empty: no teacher was asked.
+  std::span<const float> taught = {};
 };
 
 /// The values that a data set has for each sample where it has no classes.

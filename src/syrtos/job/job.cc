@@ -118,10 +118,20 @@ void put_data(const Job& job, JobRequest& request) {
   request.validation = job.open.validation;
   request.target_scale = job.task.mean.empty() ? "none" : "standard";
   request.augment = to_string(job.augment);
+  request.unlabelled = job.teaching.unlabelled;
+  request.synthetic = job.teaching.synthetic;
   request.remainder = to_string(job.remainder);
   request.shard = to_string(job.sharding);
   request.prefetch = job.prefetch;
   request.cache = to_string(job.cache);
+}
+
+void put_teaching(const Job& job, JobRequest& request) {
+  if (!job.task.has_teacher()) return;
+  request.teacher = job.teaching.from.string();
+  request.temperature = job.task.teaching.temperature;
+  request.teacher_share = job.task.teaching.share;
+  request.teacher_answers = job.teaching.in_steps ? "steps" : "once";
 }
 
 void put_optimizer(const Job& job, JobRequest& request) {
@@ -135,6 +145,7 @@ void put_optimizer(const Job& job, JobRequest& request) {
   request.weight_decay = job.weight_decay;
   request.lookahead = job.lookahead;
   request.schedule = to_string(job.schedule.kind);
+  request.cycles = job.schedule.cycles;
   request.warmup = job.schedule.warmup_steps;
   request.every = job.schedule.every;
   request.factor = job.schedule.factor;
@@ -169,6 +180,7 @@ JobRequest to_request(const Job& job) {
                               : fmt::format("{}", fmt::join(job.task.class_weights, ","));
   request.label_smoothing = job.task.label_smoothing;
   request.checkpoint_every = job.checkpoint_every;
+  put_teaching(job, request);
   put_data(job, request);
   put_optimizer(job, request);
   request.views = to_string(job.views);

@@ -12,6 +12,7 @@
 #include "syrtos/data/pipeline/augment.h"
 #include "syrtos/data/pipeline/order.h"
 #include "syrtos/data/pipeline/sharding.h"
+#include "syrtos/data/pipeline/teacher.h"
 #include "syrtos/data/sets/fit.h"
 #include "syrtos/graph/placement.h"
 #include "syrtos/job/precision.h"
@@ -26,6 +27,14 @@
 #include "syrtos/strategy/options.h"
 
 namespace syrtos::job {
+
+/// Whom the network imitates, beside what its task says of it.
+struct Teaching {
+  std::filesystem::path from = {};  ///< A run, an ensemble, a checkpoint, an ONNX file; empty: none.
+  bool in_steps = false;  ///< Asked in each step; otherwise once for each sample, beforehand.
+  std::string unlabelled = {};  ///< Where samples come from that it alone knows about.
+  int64_t synthetic = 0;        ///< Such samples that are made up.
+};
 
 /// The data of a job, which several workers of one process may read.
 struct JobData {
@@ -60,6 +69,9 @@ struct Job {
   data::OpenOptions open = {};    ///< How the data is read and divided.
   JobData data = {};              ///< `test`: what epochs are measured on.
   data::TargetInfo targets = {};  ///< Of values and labels.
+  Teaching teaching = {};
+  /// Where `teaching` asks in each step, once somebody has loaded it.
+  std::shared_ptr<data::Teacher> teacher = nullptr;
   Shape stored = {};  ///< Of the samples as they are stored; 0x0 pixels: different sizes.
   data::Normalization normalization = {};
   data::Fit fit = data::Fit::exact;  ///< Of samples that do not have the network's size.

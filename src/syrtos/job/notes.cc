@@ -28,6 +28,7 @@ class Notes {
     look_at_schedule();
     look_at_distribution();
     look_at_classes();
+    look_at_teacher();
     look_at_losses();
     return std::move(notes_);
   }
@@ -111,6 +112,18 @@ class Notes {
           "columns");
     }
     unused("data.samples", job_.random_data, "without --data random");
+  }
+
+  void look_at_teacher() {
+    const bool taught = job_.task.has_teacher();
+    for (const char* key : {"teacher.temperature", "teacher.share", "teacher.answers"}) {
+      unused(key, taught, "without --teacher");
+    }
+    if (taught && !job_.teaching.in_steps && !job_.augment.empty()) {
+      add("--teacher-answers once: the teacher has seen samples as they are, and the network sees "
+          "them varied ({}): it learns more of --teacher-answers steps",
+          to_string(job_.augment));
+    }
   }
 
   void look_at_optimizer() {

@@ -63,7 +63,8 @@ short form.
 std::string section_title(std::string_view section) {
   constexpr std::pair<std::string_view, const char*> kTitles[] = {
       {"", "Training"},           {"data", "Data"},
-      {"evaluate", "Evaluation"}, {"optimizer", "Optimizer"},
+      {"evaluate", "Evaluation"}, {"teacher", "Teacher"},
+      {"optimizer", "Optimizer"},
       {"schedule", "Schedule"},   {"distribute", "Distribution"},
       {"measure", "Measuring"},   {"early_stop", "Early stopping"}};
   for (const auto& [name, title] : kTitles) {

@@ -30,6 +30,8 @@ struct JobRequest {
   double validation = 0;            ///< share of the training data to measure with
   int64_t samples = 1024;           ///< of random data
   std::string augment = "none";     ///< how training samples are varied, see data/augment.h
+  std::string unlabelled = {};      ///< samples that a teacher alone knows about; empty: none
+  int64_t synthetic = 0;            ///< the same, made up near the training data
   std::string remainder = "short";  ///< of an epoch: short, drop or pad
   std::string shard = "shuffled";   ///< which samples each worker has, see data/sharding.h
   int64_t prefetch = 4;             ///< batches prepared ahead
@@ -48,6 +50,11 @@ struct JobRequest {
   std::string class_weights = "none";
   double label_smoothing = 0;
 
+  std::string teacher = {};  ///< a run, an ensemble, a checkpoint or an ONNX file; empty: none
+  double temperature = 3;
+  double teacher_share = 0.7;           ///< of the loss
+  std::string teacher_answers = "auto";  ///< once for each sample, in each step, or auto
+
   std::string optimizer = "momentum";
   double learning_rate =
       std::numeric_limits<double>::quiet_NaN();  ///< NaN, unset: the optimizer's own
@@ -60,6 +67,7 @@ struct JobRequest {
   int64_t lookahead = 0;  ///< steps after which slow and fast weights meet; 0: none
 
   std::string schedule = "constant";
+  int64_t cycles = 1;  ///< times that the run goes through the schedule; each leaves a member
   int64_t warmup = 0;  ///< in steps, as `every`
   int64_t every = 0;   ///< 0: a third of the run
   double factor = 0.1;

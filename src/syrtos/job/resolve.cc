@@ -9,6 +9,7 @@
 #include "syrtos/job/notes.h"
 #include "syrtos/job/resolve_data.h"
 #include "syrtos/job/resolve_split.h"
+#include "syrtos/nn/side_by_side.h"
 #include "syrtos/strategy/links.h"
 
 namespace syrtos::job {
@@ -125,6 +126,7 @@ optim::Schedule schedule_of(const JobRequest& request, optim::Method method) {
   const optim::Schedule schedule{
       .kind = optim::parse_schedule(request.schedule),
       .rate = given ? request.learning_rate : optim::default_learning_rate(method),
+      .cycles = request.cycles,
       .warmup_steps = request.warmup,
       .every = std::max<int64_t>(1, request.every),
       .factor = request.factor,
@@ -136,6 +138,36 @@ optim::Schedule schedule_of(const JobRequest& request, optim::Method method) {
   return schedule;
 }
 
+/// Whom to ask, and about what; how much it counts is the task's (resolve_task.cc).
+Teaching teaching_of(const JobRequest& request) {
+  Teaching teaching{.unlabelled = request.unlabelled, .synthetic = request.synthetic};
+  require(request.synthetic >= 0 && request.synthetic <= kMaxCount, "--synthetic",
+          "0 (none) to 1000000000 samples", request.synthetic);
+  if (request.teacher.empty()) {
+    if (teaching.unlabelled.empty() && teaching.synthetic == 0) return teaching;
+    fail_request("{}: nobody says what these samples are: give --teacher too, or leave it out",
+                 teaching.unlabelled.empty() ? "--synthetic" : "--unlabelled");
+  }
+  teaching.from = std::filesystem::absolute(request.teacher);
+  require(request.temperature >= 0.1 && request.temperature <= 100, "--temperature",
+          "a number from 0.1 to 100", request.temperature);
+  require(request.teacher_share > 0 && request.teacher_share <= 1, "--teacher-share",
+          "a share above 0 and at most 1 (the teacher alone)", request.teacher_share);
+  const std::string& when = request.teacher_answers;
+  if (when != "auto" && when != "once" && when != "steps") {
+    fail_request("--teacher-answers: expected auto, once or steps, found '{}'{}", when,
+                 suggestion(when, {"auto", "once", "steps"}));
+  }
+  teaching.in_steps =
+      when == "steps" || (when == "auto" && !data::parse_augment(request.augment).empty());
+  if (teaching.in_steps && split_text(request.split) != "none" && request.split != "columns") {
+    fail_request(
+        "--teacher with --augment: with --split the worker that has the labels does not have the "
+        "samples: give --teacher-answers once, or leave --split out");
+  }
+  return teaching;
+}
+
 /// Weights that were not trained are not worth measuring, unless somebody insists.
 int64_t evaluates_every(const JobRequest& request) {
   return request.replay.empty() || request.gives("evaluate.every") ? request.evaluate_every : 0;
@@ -145,6 +177,25 @@ int64_t epochs_of(const JobRequest& request, const Job& job) {
   if (request.epochs != kUnset) return request.epochs;
   const int64_t in_epoch = std::max<int64_t>(1, job.steps_per_epoch());
   return std::max<int64_t>(1, (job.steps + in_epoch - 1) / in_epoch);
+}
+
+/// Cycles end with epochs, so that there is something to measure and to keep.
+void check_cycles(const Job& job) {
+  const int64_t cycles = job.schedule.cycles;
+  if (cycles == 1) return;
+  if (job.schedule.kind == optim::ScheduleKind::constant) {
+    fail_request(
+        "--cycles {}: a constant learning rate has no end at which a network is done: give "
+        "--schedule cosine",
+        cycles);
+  }
+  if (job.steps > 0) {
+    fail_request("--cycles {}: cycles are of whole epochs: give --epochs in place of --steps",
+                 cycles);
+  }
+  if (job.epochs % cycles == 0) return;
+  fail_request("--cycles {}: expected epochs that {} cycles divide, found {}: use --epochs {}",
+               cycles, cycles, job.epochs, (job.epochs + cycles - 1) / cycles * cycles);
 }
 
 int threads_of(const JobRequest& request, const strategy::Options& options, const CpuInfo& cpu) {
@@ -204,12 +255,22 @@ Job resolve(const JobRequest& request, const CpuInfo& cpu, const std::filesystem
   job.checkpoint_every = request.checkpoint_every;
   job.views = parse_views(request.views);
   job.evaluate_every = evaluates_every(request);
+  job.teaching = teaching_of(request);
   resolve_data(request, cache_home, std::move(own.data), job);
   resolve_split(request, job);
   resolve_batches(request, job);
   job.precision = choose_precision(request.precision, cpu, job.network, job.model_options(1));
   job.epochs = epochs_of(request, job);
-  if (request.every == 0) job.schedule.every = std::max<int64_t>(1, job.total_steps() / 3);
+  check_cycles(job);
+  if (job.clip > 0 && nn::members_of(job.network.reference()) > 1) {
+    fail_request(
+        "--clip: {} are several networks, and the norm of all their gradients is not that of each: "
+        "leave it out",
+        job.network.name());
+  }
+  if (request.every == 0) {
+    job.schedule.every = std::max<int64_t>(1, job.total_steps() / (3 * job.schedule.cycles));
+  }
   job.notes = notes_of(request, job, cpu);
   log_info("job: {} on {}, batch {}, {} ({}), learning rate {}, {} steps in an epoch",
            job.network.name(), request.data, job.batch, to_string(job.precision.dtype),

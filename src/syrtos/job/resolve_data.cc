@@ -8,9 +8,12 @@
 #include "syrtos/base/format.h"
 #include "syrtos/base/memory.h"
 #include "syrtos/data/open.h"
+#include "syrtos/data/samples.h"
 #include "syrtos/data/sets/cache.h"
+#include "syrtos/data/sets/near_samples.h"
 #include "syrtos/data/sets/random_data.h"
 #include "syrtos/data/sets/split.h"
+#include "syrtos/data/sets/taught.h"
 #include "syrtos/data/statistics.h"
 #include "syrtos/job/image_size.h"
 #include "syrtos/job/resolve.h"
@@ -203,6 +206,35 @@ void open_data(const JobRequest& request, const ImageSize& size,
   describe_data(request, job);
 }
 
+/// Samples of a data set that is known by name, or of files; their labels, if any, are not used.
+std::shared_ptr<const data::Dataset> open_unlabelled(const std::filesystem::path& cache_home,
+                                                     Job& job) {
+  std::string& from = job.teaching.unlabelled;
+  std::error_code error;
+  if (!std::filesystem::exists(from, error)) {
+    data::Splits splits = data::open(from, cache_home, {});
+    return data::fit(std::move(splits.train),
+                     {.height = job.image[1], .width = job.image[2], .cache = job.cache});
+  }
+  from = std::filesystem::absolute(from).string();
+  return data::open_samples(from, {.image = job.image, .fit = job.fit}).data;
+}
+
+/// Last of all: what is known of the data is known of samples with labels.
+void add_unlabelled(const std::filesystem::path& cache_home, Job& job) {
+  const std::shared_ptr<const data::Dataset> labelled = job.data.train;
+  const auto add = [&](std::shared_ptr<const data::Dataset> more) {
+    job.data.train = std::make_shared<data::WithUnlabelled>(job.data.train, std::move(more));
+  };
+  if (!job.teaching.unlabelled.empty()) add(open_unlabelled(cache_home, job));
+  if (job.teaching.synthetic > 0) {
+    add(std::make_shared<data::NearSamples>(labelled, job.teaching.synthetic, job.seed));
+  }
+  if (job.data.train != labelled && job.sharding.kind == data::Sharding::Kind::by_class) {
+    fail_request("--shard by-class: samples without labels have no class: use contiguous");
+  }
+}
+
 void check_augmentation(const Job& job) {
   if (has_numbers(job) && !job.augment.empty()) {
     fail_request(
@@ -344,6 +376,7 @@ void resolve_data(const JobRequest& request, const std::filesystem::path& cache_
   } else {
     open_data(request, size, cache_home, job);
   }
+  add_unlabelled(cache_home, job);
   check_augmentation(job);
 }
 

@@ -175,6 +175,19 @@ void resolve_scale(const JobRequest& request, Job& job) {
   job.task.deviation = scale.deviation;
 }
 
+void resolve_teaching(const JobRequest& request, Job& job) {
+  if (job.teaching.from.empty()) return;
+  if (!job.task.has_classes() || job.task.own) {
+    fail_request("--teacher: it teaches classes by cross-entropy, found --loss {}: leave it out",
+                 nn::loss_name(job.task));
+  }
+  const bool unknown = !job.teaching.unlabelled.empty() || job.teaching.synthetic > 0;
+  if (unknown && job.task.label_smoothing > 0) {
+    fail_request("--label-smoothing: samples without labels have none to smooth: leave it out");
+  }
+  job.task.teaching = {.share = request.teacher_share, .temperature = request.temperature};
+}
+
 }  // namespace
 
 data::TargetKind target_kind(const JobRequest& request) {
@@ -187,7 +200,9 @@ data::TargetKind target_kind(const JobRequest& request) {
 void resolve_task(const JobRequest& request, Job& job) {
   job.targets = job.data.train->info().targets;
   job.task = task_of(request, job.targets);
-  job.task.mixed = job.task.has_classes() && (job.augment.mixes() || job.task.own);
+  resolve_teaching(request, job);
+  job.task.mixed =
+      job.task.has_classes() && (job.augment.mixes() || job.task.own || job.task.has_teacher());
   check_fit(job);
   check_labels(job);
   resolve_outputs(request, job);

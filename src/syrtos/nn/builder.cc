@@ -1,5 +1,7 @@
 #include "syrtos/nn/builder.h"
 
+#include <algorithm>
+
 #include "syrtos/ops/arithmetic.h"
 #include "syrtos/ops/cast.h"
 #include "syrtos/ops/concat.h"
@@ -25,12 +27,14 @@ void Builder::enter(std::string_view name) {
 }
 
 ValueId Builder::parameter(std::string_view name, const TensorType& type, float decay,
-                           const Initializer& initializer, float rate) {
-  return parameter_named(fmt::format("{}.{}", owner(), name), type, decay, initializer, rate);
+                           Initializer initializer, float rate) {
+  initializer.members = members_;
+  return add_parameter(fmt::format("{}.{}", owner(), name), type, decay, initializer, rate);
 }
 
-ValueId Builder::state(std::string_view name, const Shape& shape, const Initializer& initializer) {
-  return state_named(fmt::format("{}.{}", owner(), name), shape, initializer);
+ValueId Builder::state(std::string_view name, const Shape& shape, Initializer initializer) {
+  initializer.members = members_;
+  return add_state(fmt::format("{}.{}", owner(), name), shape, initializer);
 }
 
 ValueId Builder::borrowed(std::string_view name, graph::ValueKind kind,
@@ -48,12 +52,23 @@ ValueId Builder::borrowed(std::string_view name, graph::ValueKind kind,
 
 ValueId Builder::parameter_named(std::string name, const TensorType& type, float decay,
                                  const Initializer& initializer, float rate) {
+  need_one_network(name);
+  return add_parameter(std::move(name), type, decay, initializer, rate);
+}
+
+ValueId Builder::state_named(std::string name, const Shape& shape, const Initializer& initializer) {
+  need_one_network(name);
+  return add_state(std::move(name), shape, initializer);
+}
+
+ValueId Builder::add_parameter(std::string name, const TensorType& type, float decay,
+                               const Initializer& initializer, float rate) {
   if (!lender_.empty()) return borrowed(name, graph::ValueKind::parameter, type);
   initializers_.push_back({name, initializer});
   return graph_.add_parameter(std::move(name), type, decay, rate);
 }
 
-ValueId Builder::state_named(std::string name, const Shape& shape, const Initializer& initializer) {
+ValueId Builder::add_state(std::string name, const Shape& shape, const Initializer& initializer) {
   if (!lender_.empty()) return borrowed(name, graph::ValueKind::state, {DType::f32, shape});
   initializers_.push_back({name, initializer});
   return graph_.add_state(std::move(name), {DType::f32, shape});
@@ -61,16 +76,17 @@ ValueId Builder::state_named(std::string name, const Shape& shape, const Initial
 
 ValueId Builder::activation(ValueId x, ops::ActivationKind kind, std::string_view name) {
   enter(name);
-  return graph_.add_one(std::make_shared<ops::Activation>(kind), {x});
+  return made_of({x}, graph_.add_one(std::make_shared<ops::Activation>(kind), {x}));
 }
 
 ValueId Builder::gelu(ValueId x) {
   enter("gelu");
-  return graph_.add_one(std::make_shared<ops::Gelu>(), {x});
+  return made_of({x}, graph_.add_one(std::make_shared<ops::Gelu>(), {x}));
 }
 
 ValueId Builder::softmax(ValueId x) {
   enter("softmax");
+  need_one_network("softmax");
   return graph_.add_one(std::make_shared<ops::Softmax>(false), {x});
 }
 
@@ -86,37 +102,45 @@ ValueId Builder::drop(ValueId x, float rate) {
   auto op = std::make_shared<ops::Dropout>();
   op->rate = rate;
   op->layer = layer;
-  return graph_.add_one(std::move(op), {x});
+  return made_of({x}, graph_.add_one(std::move(op), {x}));
 }
 
 ValueId Builder::concat(const std::vector<ValueId>& parts, int axis) {
   enter("concat");
+  const bool divided =
+      std::any_of(parts.begin(), parts.end(), [&](ValueId part) { return is_apart(part); });
   auto op = std::make_shared<ops::Concat>();
   op->axis = axis;
-  return graph_.add(std::move(op), parts)[0];
+  const ValueId result = graph_.add(std::move(op), divided ? by_members(parts, axis) : parts)[0];
+  return divided ? apart(result) : result;
 }
 
 ValueId Builder::add(ValueId a, ValueId b) {
   enter("add");
-  return graph_.add_one(std::make_shared<ops::Add>(), {a, b});
+  if (is_apart(a) != is_apart(b)) {
+    a = spread(a);
+    b = spread(b);
+  }
+  return made_of({a}, graph_.add_one(std::make_shared<ops::Add>(), {a, b}));
 }
 
 ValueId Builder::scale(ValueId x, float factor) {
   enter("scale");
-  return graph_.add_one(std::make_shared<ops::Scale>(factor), {x});
+  return made_of({x}, graph_.add_one(std::make_shared<ops::Scale>(factor), {x}));
 }
 
 ValueId Builder::to_f32(ValueId x) {
   if (graph_.type(x).dtype == DType::f32) return x;
   enter("cast");
-  return graph_.add_one(std::make_shared<ops::Cast>(DType::f32), {x});
+  return made_of({x}, graph_.add_one(std::make_shared<ops::Cast>(DType::f32), {x}));
 }
 
 ValueId Builder::flatten(ValueId x) {
   const Shape& from = shape(x);
   if (from.rank() == 2) return x;
   enter("flatten");
-  return graph_.add_one(std::make_shared<ops::Reshape>(Shape{from[0], from.elements_from(1)}), {x});
+  auto op = std::make_shared<ops::Reshape>(Shape{from[0], from.elements_from(1)});
+  return made_of({x}, graph_.add_one(std::move(op), {x}));
 }
 
 ValueId Builder::subsample(ValueId x, int64_t stride) {
@@ -130,10 +154,11 @@ ValueId Builder::subsample(ValueId x, int64_t stride) {
     op->size.append((from[axis] + step - 1) / step);
     op->stride.append(step);
   }
-  return graph_.add_one(std::move(op), {x});
+  return made_of({x}, graph_.add_one(std::move(op), {x}));
 }
 
 ValueId Builder::pad_channels(ValueId x, int64_t channels) {
+  need_one_network("a shortcut with channels of zeros");
   const Shape& from = shape(x);
   const int64_t missing = channels - from[1];
   if (missing == 0) return x;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -125,6 +126,11 @@ class Builder {
   void set_kernel_initializer(const Initializer& initializer) { kernel_init_ = initializer; }
   /// For batch norms from now on, in training: statistics over all workers; not at first.
   void synchronise_batch_norm(bool yes) { synchronised_ = yes; }
+  /// From now on every layer is that of so many networks side by side, each with parameters of its
+  /// own: of what they compute, axis 1 has the channels of the first, then those of the second, and
+  /// so on. Parameters lie alike, so that those of a member are a slice. Layers that cannot be
+  /// divided so throw a RequestError.
+  void stand_side_by_side(int64_t members) { members_ = members; }
   /// Layers from now on have this name, whatever else they would be called; empty: as usual.
   void call_layers(std::string_view name) { called_ = name; }
   /// Layers from now on have the weights of the one that is called so, and none of their own;
@@ -139,7 +145,8 @@ class Builder {
   bool training() const { return training_; }
   const TensorType& type(ValueId x) const { return graph_.type(x); }
   const Shape& shape(ValueId x) const { return graph_.type(x).shape; }
-  int64_t channels(ValueId x) const { return shape(x)[1]; }
+  /// Of one member, where several stand side by side.
+  int64_t channels(ValueId x) const { return shape(x)[1] / (is_apart(x) ? members_ : 1); }
 
   // Layers with parameters. x is [N,C,spatial...], or [N,features] for dense and batch_norm.
   ValueId conv(std::string_view name, ValueId x, const ConvOptions& options);
@@ -200,17 +207,36 @@ class Builder {
   /// In f32.
   ValueId state_named(std::string name, const Shape& shape, const Initializer& initializer);
   /// Where operations are added.
-  graph::Graph& graph() { return graph_; }
+  graph::Graph& graph() {
+    need_one_network("operation that is not a layer");
+    return graph_;
+  }
 
   /// Of every parameter and state made so far, in that order.
   const std::vector<NamedInitializer>& initializers() const { return initializers_; }
 
  private:
+  /// Whether each member has channels of its own there; what comes before the first parameters is
+  /// the same for all.
+  bool is_apart(ValueId x) const { return apart_.contains(x); }
+  /// What was made of values that are apart is so too.
+  ValueId made_of(std::initializer_list<ValueId> inputs, ValueId result);
+  ValueId apart(ValueId result);
+  /// The same for each member.
+  ValueId spread(ValueId x);
+  std::vector<ValueId> members_of(ValueId x);
+  /// What is joined along an axis, in such an order that each member's stands together.
+  std::vector<ValueId> by_members(const std::vector<ValueId>& parts, int axis);
+  void need_one_network(std::string_view layer) const;
+  ValueId dense_of_members(ValueId x, int64_t units, const DenseOptions& options);
   ValueId activation(ValueId x, ops::ActivationKind kind, std::string_view name);
   ValueId pool(ValueId x, ops::PoolKind kind, const PoolOptions& options, std::string_view name);
   ValueId parameter(std::string_view name, const TensorType& type, float decay,
-                    const Initializer& initializer, float rate = 1);
-  ValueId state(std::string_view name, const Shape& shape, const Initializer& initializer);
+                    Initializer initializer, float rate = 1);
+  ValueId state(std::string_view name, const Shape& shape, Initializer initializer);
+  ValueId add_parameter(std::string name, const TensorType& type, float decay,
+                        const Initializer& initializer, float rate);
+  ValueId add_state(std::string name, const Shape& shape, const Initializer& initializer);
   /// The value of this name that another layer has made.
   ValueId borrowed(std::string_view name, graph::ValueKind kind, const TensorType& type) const;
   /// A kernel that is not trained, in the compute type.
@@ -232,6 +258,8 @@ class Builder {
   std::string layer_;   ///< "layer1.0.conv1"
   std::string called_;  ///< see call_layers()
   std::string lender_;  ///< see use_weights_of()
+  int64_t members_ = 1;  ///< see stand_side_by_side()
+  std::set<ValueId> apart_;
   uint32_t dropouts_ = 0;
   std::vector<NamedInitializer> initializers_;
 };

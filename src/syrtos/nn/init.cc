@@ -192,8 +192,35 @@ std::string to_string(const Initializer& initializer) {
   return "?";
 }
 
+namespace {
+
+void initialize_members(Tensor& all, const Initializer& initializer, uint64_t seed,
+                        std::string_view name, const PatchCovariance* patches) {
+  const Shape& shape = all.shape();
+  const int64_t members = initializer.members;
+  Shape own;
+  for (int axis = initializer.apart ? 1 : 0; axis < shape.rank(); ++axis) {
+    own.append(axis == 0 ? shape[0] / members : shape[axis]);
+  }
+  Initializer alone = initializer;
+  alone.members = 1;
+  for (int64_t m = 0; m < members; ++m) {
+    Tensor member({all.dtype(), own});
+    initialize(member, alone, seed + static_cast<uint64_t>(m), name, patches);
+    for (int64_t i = 0; i < member.elements(); ++i) {
+      all.set(m * member.elements() + i, member.get(i));
+    }
+  }
+}
+
+}  // namespace
+
 void initialize(Tensor& tensor, const Initializer& initializer, uint64_t seed,
                 std::string_view name, const PatchCovariance* patches) {
+  if (initializer.members > 1) {
+    initialize_members(tensor, initializer, seed, name, patches);
+    return;
+  }
   SYRTOS_CHECK(tensor.dtype() == DType::f32 || tensor.dtype() == DType::bf16, "{} is {}", name,
                to_string(tensor.dtype()));
   if (tensor.elements() == 0) return;

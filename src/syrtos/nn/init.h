@@ -51,6 +51,10 @@ Shape patch_shape(const Shape& kernel);
 struct Initializer {
   InitKind kind = InitKind::constant;
   float value = 0;  ///< of constant, uniform and orthogonal
+  /// The tensor is those of so many networks, one behind the other along its first axis: each
+  /// starts as it would alone, the first from the seed, the next from the one after it.
+  int64_t members = 1;
+  bool apart = false;  ///< that axis has one place for each member
 
   static Initializer constant(float value) { return {InitKind::constant, value}; }
   static Initializer uniform(float bound) { return {InitKind::uniform, bound}; }

@@ -11,8 +11,8 @@
 namespace syrtos::nn {
 
 ValueId Builder::bias(ValueId x) {
-  const ValueId b = parameter("bias", {DType::f32, {channels(x)}}, 0, Initializer::constant(0));
-  return graph_.add_one(std::make_shared<ops::BiasAdd>(), {x, b});
+  const ValueId b = parameter("bias", {DType::f32, {shape(x)[1]}}, 0, Initializer::constant(0));
+  return made_of({x}, graph_.add_one(std::make_shared<ops::BiasAdd>(), {x, b}));
 }
 
 // States are f32: the cast for bf16 is one of a few values at each step.
@@ -33,15 +33,16 @@ ValueId Builder::conv(std::string_view name, ValueId x, const ConvOptions& optio
   auto op = std::make_shared<ops::Conv>();
   op->window = window(x, options.kernel, options.stride, options.dilation, options.padding, false,
                       "convolution");
-  op->groups = options.groups;
-  Shape weight{options.out, channels(x) / options.groups};
+  if (!is_apart(x) && options.groups > 1) need_one_network("a grouped convolution of the input");
+  op->groups = options.groups * (is_apart(x) ? members_ : 1);
+  Shape weight{members_ * options.out, channels(x) / options.groups};
   for (int axis = 0; axis < op->window.axes; ++axis) {
     weight.append(op->window.kernel[static_cast<size_t>(axis)]);
   }
   const Initializer init = options.init.value_or(kernel_init_);
   const ValueId kernel = options.trainable ? parameter("weight", {compute_, weight}, 1, init)
                                            : frozen_kernel(weight, init);
-  x = graph_.add_one(std::move(op), {x, kernel});
+  x = apart(graph_.add_one(std::move(op), {x, kernel}));
   return options.bias ? bias(x) : x;
 }
 
@@ -49,12 +50,13 @@ ValueId Builder::conv(std::string_view name, ValueId x, const ConvOptions& optio
 ValueId Builder::dense(std::string_view name, ValueId x, int64_t units,
                        const DenseOptions& options) {
   enter(name);
-  const ValueId kernel =
-      parameter("weight", {compute_, {units, channels(x)}}, 1, options.init.value_or(kernel_init_));
+  if (is_apart(x)) return dense_of_members(x, units, options);
+  const ValueId kernel = parameter("weight", {compute_, {members_ * units, channels(x)}}, 1,
+                                   options.init.value_or(kernel_init_));
   auto op = std::make_shared<ops::MatMul>();
   op->transpose_b = true;
   op->f32_output = options.f32_output;
-  x = graph_.add_one(std::move(op), {x, kernel});
+  x = apart(graph_.add_one(std::move(op), {x, kernel}));
   return options.bias ? bias(x) : x;
 }
 
@@ -67,7 +69,7 @@ ValueId Builder::classifier(std::string_view name, ValueId x, int64_t classes) {
 // [N,C,...] -> the same; weight (if scaled), bias, running_mean and running_var [C]
 ValueId Builder::batch_norm(std::string_view name, ValueId x, const BatchNormOptions& options) {
   enter(name);
-  const int64_t n = channels(x);
+  const int64_t n = shape(x)[1];
   const TensorType per_channel{DType::f32, {n}};
   const Initializer zero = Initializer::constant(0);
   const Initializer one = Initializer::constant(1);
@@ -89,7 +91,7 @@ ValueId Builder::batch_norm(std::string_view name, ValueId x, const BatchNormOpt
   op->epsilon = options.epsilon;
   op->momentum = options.momentum;
   op->synchronised = training_ && synchronised_;
-  return graph_.add_one(std::move(op), {x, gamma, beta, mean, variance});
+  return made_of({x}, graph_.add_one(std::move(op), {x, gamma, beta, mean, variance}));
 }
 
 }  // namespace syrtos::nn

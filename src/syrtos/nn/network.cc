@@ -117,18 +117,23 @@ Model Network::build_complete(const ModelOptions& o) const {
   builder.synchronise_batch_norm(o.synchronised_batch_norm);
   const Heads heads = layers_(builder, model.images, o);
   model.logits = builder.to_f32(as_rows(builder, heads.logits, name(), o.classes));
-  model.loss = add_loss(builder, o.task, model.logits, model.targets, o.training);
-  if (heads.weight != 1) model.loss = builder.scale(model.loss, heads.weight);
+  if (heads.weight != 0) {
+    model.loss = add_loss(builder, o.task, model.logits, model.targets, o.training);
+    if (heads.weight != 1) model.loss = builder.scale(model.loss, heads.weight);
+  }
   for (const SideClassifier& side : heads.sides) {
     const ValueId loss =
         side.labels == graph::kNone
             ? add_loss(builder, o.task, side.logits, model.targets, o.training)
             : builder.cross_entropy(side.logits, side.labels,
                                     o.training ? static_cast<float>(o.task.label_smoothing) : 0);
-    model.loss = builder.add(model.loss, builder.scale(loss, side.weight));
+    const ValueId weighted = side.weight == 1 ? loss : builder.scale(loss, side.weight);
+    model.loss = model.loss == graph::kNone ? weighted : builder.add(model.loss, weighted);
   }
   graph.set_output("logits", model.logits);
-  graph.set_output("loss", model.loss);
+  graph.set_output("loss", heads.members == 1
+                               ? model.loss
+                               : builder.scale(model.loss, 1 / static_cast<float>(heads.members)));
   graph.set_scope("");
   model.initializers = builder.initializers();
   freeze(graph, o.frozen);

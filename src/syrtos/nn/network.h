@@ -58,7 +58,9 @@ struct SideClassifier {
 struct Heads {
   ValueId logits = graph::kNone;
   std::vector<SideClassifier> sides = {};
-  float weight = 1;  ///< Of the loss of the logits.
+  float weight = 1;  ///< Of the loss of the logits; 0: they have none.
+  /// Networks side by side, whose losses are learnt as a sum; what is shown is their mean.
+  int64_t members = 1;
 };
 
 /// Adds the layers of a network, from the images to its logits. The options are complete and in
@@ -84,6 +86,7 @@ class Network {
       : info_(std::move(info)), layers_(std::move(layers)), file_(std::move(file)) {}
 
   const NetworkInfo& info() const { return info_; }
+  const Layers& layers() const { return layers_; }
   /// What a network of so many classes takes are whole numbers below this; 0: any values.
   int64_t numbers_below(int64_t classes) const;
   NetworkReference reference() const { return {info_.name, info_.choices}; }

@@ -8,6 +8,7 @@
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 #include "syrtos/ops/composed.h"
+#include "syrtos/ops/shaping.h"
 
 namespace syrtos::nn {
 
@@ -67,6 +68,25 @@ ValueId mixed_cross_entropy(Builder& builder, const Task& task, ValueId outputs,
   return builder.scale(sum, -1 / static_cast<float>(shape[0]));
 }
 
+/// See Teaching. Samples whose labels nobody knows have shares of 0, and learn of the teacher alone.
+ValueId taught_cross_entropy(Builder& builder, const Task& task, ValueId outputs, ValueId targets,
+                             bool training) {
+  graph::Graph& graph = builder.graph();
+  const int64_t classes = builder.shape(outputs)[1];
+  const std::array<int64_t, 2> halves{classes, classes};
+  const std::vector<ValueId> parts = ops::split(graph, targets, 1, halves);
+  const auto share = static_cast<float>(task.teaching.share);
+  const auto temperature = static_cast<float>(task.teaching.temperature);
+  const ValueId softened =
+      temperature == 1 ? outputs : builder.scale(outputs, 1 / temperature);
+  const ValueId of_teacher = builder.scale(
+      mixed_cross_entropy(builder, Task(), softened, parts[1], false),
+      share * temperature * temperature);
+  if (share == 1) return of_teacher;
+  const ValueId of_labels = mixed_cross_entropy(builder, task, outputs, parts[0], training);
+  return builder.add(builder.scale(of_labels, 1 - share), of_teacher);
+}
+
 ops::ElementLossKind element_kind(Loss loss) {
   return loss == Loss::absolute_error ? ops::ElementLossKind::absolute
          : loss == Loss::huber        ? ops::ElementLossKind::huber
@@ -78,8 +98,8 @@ ops::ElementLossKind element_kind(Loss loss) {
 bool Task::operator==(const Task& other) const {
   const auto own_text = [](const Task& task) { return task.own ? task.own->text() : ""; };
   return loss == other.loss && delta == other.delta && label_smoothing == other.label_smoothing &&
-         class_weights == other.class_weights && mixed == other.mixed && mean == other.mean &&
-         deviation == other.deviation && own_text(*this) == own_text(other);
+         class_weights == other.class_weights && mixed == other.mixed && teaching == other.teaching &&
+         mean == other.mean && deviation == other.deviation && own_text(*this) == own_text(other);
 }
 
 std::string loss_name(const Task& task) { return task.own ? "of your own" : loss_text(task); }
@@ -126,7 +146,7 @@ Task parse_loss(std::string_view text) {
 
 ValueId add_targets(graph::Graph& graph, const Task& task, int64_t batch, int64_t outputs) {
   if (task.has_classes() && !task.mixed) return graph.add_input("labels", {DType::s32, {batch}});
-  return graph.add_input("targets", {DType::f32, {batch, outputs}});
+  return graph.add_input("targets", {DType::f32, {batch, task.target_values(outputs)}});
 }
 
 ValueId add_loss(Builder& builder, const Task& task, ValueId outputs, ValueId targets,
@@ -136,6 +156,7 @@ ValueId add_loss(Builder& builder, const Task& task, ValueId outputs, ValueId ta
     return task.own->add_to(builder, outputs, targets);
   }
   if (task.has_classes()) {
+    if (task.has_teacher()) return taught_cross_entropy(builder, task, outputs, targets, training);
     if (task.mixed) return mixed_cross_entropy(builder, task, outputs, targets, training);
     return builder.cross_entropy(outputs, targets,
                                  training ? static_cast<float>(task.label_smoothing) : 0,

@@ -51,6 +51,17 @@ class OwnLoss {
   mutable std::map<size_t, std::unique_ptr<const Sample>> samples_;  ///< By outputs, once used.
 };
 
+/// What a network learns of a teacher beside the labels (Hinton et al. 2015):
+///   (1 - share) * cross_entropy(label, p) + share * T^2 * cross_entropy(taught, p_T)
+/// where p_T is the softmax of the scores divided by T, as `taught` is of the teacher's. T^2 keeps
+/// the gradient's size whatever T is.
+struct Teaching {
+  double share = 0;  ///< 0: there is no teacher
+  double temperature = 1;
+
+  bool operator==(const Teaching&) const = default;
+};
+
 /// What a network learns: the outputs are scores of classes, values, or scores of labels.
 struct Task {
   Loss loss = Loss::cross_entropy;
@@ -58,6 +69,8 @@ struct Task {
   double label_smoothing = 0;             ///< of cross_entropy, in training only, as the next
   std::vector<float> class_weights = {};  ///< one for each class, or none
   bool mixed = false;  ///< targets are shares of all classes, not the number of one
+  /// With a teacher, of `mixed`: behind the shares stand the teacher's probabilities.
+  Teaching teaching = {};
   /// In place of the loss, which then says what the targets are alone; nullptr: none.
   std::shared_ptr<const OwnLoss> own = nullptr;
   /// Of values: what is learnt is (value - mean) / deviation, one each; none: what they are.
@@ -68,7 +81,10 @@ struct Task {
   bool has_labels() const { return loss == Loss::binary_cross_entropy; }
   bool has_values() const { return !has_classes() && !has_labels(); }
   /// Numbers that a sample's target consists of, for so many outputs.
-  int64_t target_values(int64_t outputs) const { return has_classes() && !mixed ? 1 : outputs; }
+  int64_t target_values(int64_t outputs) const {
+    return has_classes() && !mixed ? 1 : has_teacher() ? 2 * outputs : outputs;
+  }
+  bool has_teacher() const { return teaching.share > 0; }
 
   bool operator==(const Task& other) const;
 };
@@ -90,7 +106,7 @@ std::string loss_name(const Task& task);
 /// Puts what such a text says into a task. Throws RequestError that lists what there is.
 Task parse_loss(std::string_view text);
 
-/// Adds the targets' input: "labels" [N] s32, or "targets" [N,outputs] f32.
+/// Adds the targets' input: "labels" [N] s32, or "targets" [N,target_values()] f32.
 ValueId add_targets(graph::Graph& graph, const Task& task, int64_t batch, int64_t outputs);
 /// The loss [1] of outputs [N,outputs], f32: a mean over samples, of values and labels over all of
 /// theirs too. What is for training only counts if `training`.

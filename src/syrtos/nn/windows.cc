@@ -49,7 +49,7 @@ ValueId Builder::pool(ValueId x, ops::PoolKind kind, const PoolOptions& options,
   op->window =
       window(x, options.kernel, options.stride, 1, options.padding, options.ceil, "pooling");
   if (options.ceil) op->overhang = ops::overhang_of(op->window, shape(x));
-  return graph_.add_one(std::move(op), {x});
+  return made_of({x}, graph_.add_one(std::move(op), {x}));
 }
 
 ValueId Builder::max_pool(ValueId x, const PoolOptions& options) {
@@ -67,13 +67,14 @@ ValueId Builder::adaptive_avg_pool(ValueId x, Extent output) {
   op->adaptive = true;
   op->window.axes = shape(x).rank() - 2;
   op->output = output.axis;
-  return graph_.add_one(std::move(op), {x});
+  return made_of({x}, graph_.add_one(std::move(op), {x}));
 }
 
 ValueId Builder::global_avg_pool(ValueId x) { return flatten(adaptive_avg_pool(x, 1)); }
 
 ValueId Builder::lrn(ValueId x, int64_t size, float alpha, float beta, float k) {
   enter("lrn");
+  need_one_network("lrn");
   auto op = std::make_shared<ops::LocalResponseNorm>();
   op->size = size;
   op->alpha = alpha;

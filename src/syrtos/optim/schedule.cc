@@ -90,6 +90,9 @@ void check(const Schedule& schedule) {
   if (schedule.warmup_steps < 0) {
     fail_request("--warmup: expected 0 or more steps, found {}", schedule.warmup_steps);
   }
+  if (schedule.cycles < 1) {
+    fail_request("a schedule must have 1 cycle or more, found {}", schedule.cycles);
+  }
   if (schedule.every < 1) {
     fail_request("--schedule-every: expected 1 or more steps, found {}", schedule.every);
   }
@@ -110,13 +113,18 @@ void check(const Schedule& schedule) {
   }
 }
 
-double learning_rate(const Schedule& schedule, int64_t step) {
+double learning_rate(const Schedule& schedule, int64_t run_step) {
+  const int64_t length =
+      std::max<int64_t>(1, (schedule.total_steps + schedule.cycles - 1) / schedule.cycles);
+  // After the last step of the run the rate stays where it is.
+  const int64_t cycle = std::min(run_step / length, schedule.cycles - 1);
+  const int64_t step = run_step - cycle * length;
   if (step < schedule.warmup_steps) {
     return schedule.rate * static_cast<double>(step + 1) /
            static_cast<double>(schedule.warmup_steps);
   }
   return schedule.rate * fraction(schedule, step - schedule.warmup_steps,
-                                  schedule.total_steps - schedule.warmup_steps);
+                                  length - schedule.warmup_steps);
 }
 
 }  // namespace syrtos::optim

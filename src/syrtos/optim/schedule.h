@@ -27,7 +27,8 @@ struct Schedule {
   ScheduleKind kind = ScheduleKind::constant;
   double rate = 0.01;
   int64_t total_steps = 1;   ///< of the run, with the warm-up
-  int64_t warmup_steps = 0;  ///< linear from rate / warmup_steps up to rate, before the rest
+  int64_t cycles = 1;        ///< so many times the run goes through all of it, from the beginning
+  int64_t warmup_steps = 0;  ///< of each cycle: linear from rate / warmup_steps up to rate
   int64_t every = 1;         ///< step and triangular: length in steps
   double factor = 0.1;       ///< step
   double floor = 0;          ///< cosine and triangular: lowest rate, as a fraction of rate

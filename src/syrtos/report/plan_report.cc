@@ -6,6 +6,7 @@
 
 #include "syrtos/base/counted.h"
 #include "syrtos/base/format.h"
+#include "syrtos/planner/trials.h"
 #include "syrtos/planner/units.h"
 
 namespace syrtos::report {
@@ -93,6 +94,18 @@ std::string gain_text(const Plan& plan) {
       "The gain ends at {}: no way with more{} was {}.\n", workers,
       plan.goal == planner::Goal::result ? " and the same result" : "",
       plan.too_large > 0 ? "simulated" : "promising enough to be simulated");
+}
+
+/// What hosts that one training leaves idle could do.
+std::string other_work(const Plan& plan, const Workload& workload, const ClusterProfile& cluster) {
+  const planner::Trials trials = planner::trials_of(workload, cluster);
+  if (!is_better_than(trials, plan, cluster)) return {};
+  return fmt::format(
+      "Instead of distributing it, run {} trials at once: they exchange nothing, so {} host{} "
+      "train{} up to {:.1f} times the samples of one training.\n"
+      "  syrtos search space.toml (docs/search.md), or --ensemble N (docs/ensembles.md)\n",
+      trials.at_once, cluster.hosts.size(), cluster.hosts.size() == 1 ? "" : "s",
+      cluster.hosts.size() == 1 ? "s" : "", trials.speed_up);
 }
 
 std::string verdict(const Plan& plan, const Workload& workload, const PlanCommands& commands) {
@@ -184,7 +197,7 @@ std::string plan_text(const Plan& plan, const Workload& workload, const ClusterP
   std::vector<const Prediction*> rows = plan.best_of_each_kind();
   if (top > 0) rows.clear();
   for (size_t i = 0; i < top && i < plan.ranked.size(); ++i) rows.push_back(&plan.ranked[i]);
-  text += verdict(plan, workload, commands) + "\n" + table(rows);
+  text += verdict(plan, workload, commands) + other_work(plan, workload, cluster) + "\n" + table(rows);
   text += fmt::format(
       "{}{} considered, {} simulated{}\n",
       top > 0 ? "" : "The best of each kind; --top 20 shows the ranking: ",
@@ -217,7 +230,12 @@ json plan_json(const Plan& plan, const Workload& workload, const ClusterProfile&
                         {"gain", what_if.gain},
                         {"best", to_json(what_if.best, workload, commands)}});
   }
+  const planner::Trials trials = planner::trials_of(workload, cluster);
   return {{"network", workload.compute.network},
+          {"trials",
+           {{"at_once", trials.at_once},
+            {"speed_up", trials.speed_up},
+            {"proposed", is_better_than(trials, plan, cluster)}}},
           {"parameters", workload.compute.elements()},
           {"batch", workload.batch},
           {"samples", workload.samples},

@@ -194,6 +194,28 @@ void Directory::forget_measures() const {
 // The last checkpoint is only ever replaced as a whole, so a second name for it is a copy.
 void Directory::keep_as_best() const { link_file(last(), to_write(File::best_checkpoint)); }
 
+std::filesystem::path Directory::member(int64_t number) const {
+  return path_ / "members" / fmt::format("{:02}.ckpt", number);
+}
+
+void Directory::keep_as_member(int64_t number) const {
+  check_owner();
+  std::error_code error;
+  fs::create_directories(path_ / "members", error);
+  if (error) fail_run("{}: cannot be made: {}", (path_ / "members").string(), error.message());
+  link_file(last(), member(number));
+}
+
+std::vector<fs::path> Directory::members() const {
+  std::vector<fs::path> all;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(path_ / "members", error)) {
+    if (entry.path().extension() == ".ckpt") all.push_back(entry.path());
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
 void Directory::restore_last(const fs::path& checkpoint) const {
   std::error_code ignored;
   fs::rename(to_write(File::last_checkpoint), path_ / "damaged.ckpt", ignored);

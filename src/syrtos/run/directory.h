@@ -59,6 +59,11 @@ class Directory {
   void forget_measures() const;
   /// Makes the last checkpoint the best one too. Throws RunError.
   void keep_as_best() const;
+  /// Makes it one of the members of the ensemble that the run becomes. Throws RunError.
+  void keep_as_member(int64_t number) const;
+  /// The checkpoints that are such members, in their order; empty: it is one network.
+  std::vector<std::filesystem::path> members() const;
+  std::filesystem::path member(int64_t number) const;
   /// Makes another checkpoint of this run the last one; what was the last one until now is called
   /// damaged.ckpt from now on. Throws RunError.
   void restore_last(const std::filesystem::path& checkpoint) const;

@@ -142,6 +142,11 @@ class Conductor {
     }
     hopeless_.erase(trial);
     add(event);
+    // That is no trial's fault, and the next ones would end in the same way.
+    if (news.end == PieceEnd::interrupted && !news.message.empty() && !ends_) {
+      outcome_.message = news.message;
+      end(Outcome::End::no_room);
+    }
     const Trial* best = ledger().best();
     if (best != nullptr && best->number == trial) directory_.write_best();
   }
@@ -175,7 +180,10 @@ class Conductor {
       start(slot, decision);
     }
     free_ = std::move(idle);
-    if (over && pieces_.empty()) end(Outcome::End::complete);
+    if (!over || !pieces_.empty()) return;
+    const int failed = ledger().count(TrialState::failed);
+    const bool none = failed > 0 && failed == static_cast<int>(ledger().trials().size());
+    end(none ? Outcome::End::hopeless : Outcome::End::complete);
   }
 
   void start(int slot, const Decision& decision) {

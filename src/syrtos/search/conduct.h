@@ -23,10 +23,11 @@ struct Outcome {
   enum class End {
     complete,     ///< all trials that there were to be, or the limit of epochs or hours
     interrupted,  ///< `should_stop` said so; it can go on
-    hopeless,     ///< the first trials have all failed, or many in a row
+    hopeless,     ///< the first trials have all failed, or many in a row, or all there are
+    no_room,      ///< what is trained cannot be kept, as on a full disk; it can go on
   };
   End end = End::complete;
-  std::string message = {};  ///< hopeless: why they have failed
+  std::string message = {};  ///< hopeless: why they have failed; no_room: what cannot be kept
   double seconds = 0;        ///< of this session
 };
 

@@ -26,7 +26,7 @@ struct News {
     free,   ///< the slot is there, and has nothing to do
     begin,  ///< the piece goes on after `epoch`
     epoch,  ///< and came to `value`
-    end,    ///< of the piece
+    end,    ///< of the piece; interrupted with a message: it cannot be kept
     gone,   ///< the slot takes no more work for now; a piece that it had is lost
   };
   Kind kind = Kind::free;

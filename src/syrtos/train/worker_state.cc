@@ -17,7 +17,9 @@ data::LoaderOptions loader_options(const Job& job, int worker, bool images) {
           .prefetch = job.prefetch,
           .targets = {job.task.mean, job.task.deviation},
           .images = images,
-          .shares_of = job.task.mixed ? job.classes : 0};
+          .shares_of = job.task.mixed ? job.classes : 0,
+          .taught = job.task.has_teacher(),
+          .teacher = images ? job.teacher : nullptr};
 }
 
 }  // namespace

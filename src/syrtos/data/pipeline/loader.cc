@@ -43,7 +43,8 @@ Loader::Loader(const Dataset& data, const Transform& transform, const LoaderOpti
       options_(options),
       holding_(options.training ? options.sharding : Sharding{}, data, options.shard, options.seed),
       target_values_(static_cast<size_t>(
-          std::max({int64_t{1}, data.info().targets.values, options.shares_of}))),
+          std::max({int64_t{1}, data.info().targets.values,
+                    options.taught ? 2 * options.shares_of : options.shares_of}))),
       share_(largest_share(options.batch, options.shard.workers)),
       grain_(grain_for(transform, share_)),
       scratch_(static_cast<size_t>(thread_count())),
@@ -118,7 +119,8 @@ void Loader::put_target(const Target& target, float* to) const {
       return;
     }
     std::fill_n(to, target_values_, 0.0F);
-    to[target.label] = 1;
+    if (target.label >= 0) to[target.label] = 1;
+    std::copy(target.taught.begin(), target.taught.end(), to + options_.shares_of);
     return;
   }
   const Normalization& scale = options_.targets;
@@ -357,6 +359,22 @@ Loader::Slot& Loader::rescue(Slot& slot) {
   return *other;
 }
 
+// What a sample became, not what it was, is what the teacher is asked about.
+void Loader::ask_teacher(Slot& slot) const {
+  const auto count = static_cast<size_t>(slot.slice.count);
+  if (!options_.teacher || count == 0) return;
+  const auto classes = static_cast<size_t>(options_.shares_of);
+  std::vector<float> said(count * classes);
+  options_.teacher->answer({.images = slot.images.data(),
+                            .shape = transform_.shape(),
+                            .count = slot.slice.count,
+                            .room = share_},
+                           said);
+  for (size_t n = 0; n < count; ++n) {
+    std::copy_n(&said[n * classes], classes, &slot.targets[n * target_values_ + classes]);
+  }
+}
+
 Batch Loader::next() {
   if (threads_.empty() && options_.prefetch > 0) start_threads();
   if (lent_ != nullptr) {
@@ -369,6 +387,7 @@ Batch Loader::next() {
   const int64_t ready = queued_ - queued;
   finish(slot);
   Slot& whole = wait_a_little(slot) ? slot : rescue(slot);
+  ask_teacher(whole);
   {
     const std::lock_guard lock(mutex_);
     ring_.erase(ring_.begin());

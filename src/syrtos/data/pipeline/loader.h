@@ -10,6 +10,7 @@
 #include "syrtos/data/dataset.h"
 #include "syrtos/data/pipeline/order.h"
 #include "syrtos/data/pipeline/sharding.h"
+#include "syrtos/data/pipeline/teacher.h"
 #include "syrtos/data/pipeline/transform.h"
 #include "syrtos/tensor/buffer.h"
 
@@ -28,11 +29,16 @@ struct LoaderOptions {
   Normalization targets = {};  ///< of values that samples have; none: as they are
   bool images = true;          ///< false: targets alone are wanted
   int64_t shares_of = 0;       ///< targets are shares of so many classes; 0: the number of one
+  /// Behind those shares stand as many probabilities that a teacher gives the sample: those of its
+  /// target, or what this teacher says of each batch.
+  bool taught = false;
+  std::shared_ptr<Teacher> teacher = nullptr;
 };
 
 /// One batch: which part of the epoch it is, and its samples, one after the other in the type and
 /// layout that the first layer reads, with what is to be found out about each: the number of its
-/// class, its values, or its shares of all classes. The memory is the loader's.
+/// class, its values, or its shares of all classes and what a teacher says of them. The memory is
+/// the loader's.
 struct Batch {
   int64_t epoch = 0;
   Slice slice;
@@ -129,6 +135,7 @@ class Loader {
   void for_each_chunk(int64_t begin, int64_t end, const Use& use);
   void put_target(const Target& target, float* to) const;
   void put_target_of(int64_t index, float* to, Scratch& scratch) const;
+  void ask_teacher(Slot& slot) const;
   void mix_in(const SampleKey& key, int64_t other, void* to, float* targets,
               Scratch& scratch) const;
   Times prepare(Slot& slot, int64_t chunk, Scratch& scratch) const;

@@ -2,6 +2,7 @@
 
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
+#include "syrtos/nn/side_by_side.h"
 
 namespace syrtos::nn {
 
@@ -33,6 +34,9 @@ const std::vector<Network>& networks() {
 }  // namespace zoo
 
 Network find_network(const NetworkReference& reference) {
+  if (const int64_t members = members_of(reference); members > 1) {
+    return side_by_side(find_network(member_reference(reference)), members);
+  }
   std::vector<std::string> names;
   std::vector<std::string> variants;
   for (const Network& network : zoo::networks()) {

@@ -37,7 +37,15 @@ void Keeper::keep_epoch(const run::EpochMetrics& metrics, const run::TestScores&
     // Where an earlier one could not be kept, this is the nearest to it that there is.
     if (best_is_owed_) state_.directory->keep_as_best();
     best_is_owed_ = false;
+    if (const int64_t cycle = cycle_ended(metrics.epoch)) state_.directory->keep_as_member(cycle);
   });
+}
+
+/// 0: none has.
+int64_t Keeper::cycle_ended(int64_t epoch) const {
+  const int64_t cycles = state_.job.schedule.cycles;
+  if (cycles == 1 || epoch * cycles % state_.job.epochs != 0) return 0;
+  return epoch * cycles / state_.job.epochs;
 }
 
 void Keeper::attempt(bool must, const std::function<void()>& work) {

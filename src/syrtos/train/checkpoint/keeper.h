@@ -32,6 +32,7 @@ class Keeper {
  private:
   void attempt(bool must, const std::function<void()>& work);
   void write_metrics();
+  int64_t cycle_ended(int64_t epoch) const;
 
   WorkerState& state_;
   Notebook& notebook_;

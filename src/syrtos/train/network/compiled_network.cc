@@ -11,6 +11,17 @@
 
 namespace syrtos::train {
 
+namespace {
+
+/// What is evaluated has classes, and nobody to teach it.
+nn::Task without_shares(nn::Task task) {
+  task.mixed = false;
+  task.teaching = {};
+  return task;
+}
+
+}  // namespace
+
 CompiledNetwork::CompiledNetwork(nn::Network network, nn::ModelOptions options, Use use,
                                  int64_t short_batch, const graph::Parameters* shared,
                                  std::shared_ptr<ops::Backend> backend, int64_t layouts_of,
@@ -34,8 +45,7 @@ CompiledNetwork::CompiledNetwork(nn::Network network, nn::ModelOptions options, 
     training(short_batch, short_batch);
   }
   if (use != Use::training) {
-    nn::Task whole = options_.task;
-    whole.mixed = false;
+    const nn::Task whole = without_shares(options_.task);
     evaluation_ = compile(evaluation_graphs(), whole, options.batch);
   }
 }
@@ -77,7 +87,7 @@ std::vector<graph::Graph> CompiledNetwork::training_graphs(int64_t samples,
 std::vector<graph::Graph> CompiledNetwork::evaluation_graphs() const {
   nn::ModelOptions options = options_;
   options.training = false;
-  options.task.mixed = false;
+  options.task = without_shares(options.task);
   nn::Model model = network_.build(options);
   graph::recognise(model.graph);
   std::vector<int> piece_of;

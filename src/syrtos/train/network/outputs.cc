@@ -122,6 +122,19 @@ double loss_of(const nn::Task& task, std::span<const float> outputs, const data:
   return sum / static_cast<double>(outputs.size());
 }
 
+namespace {
+
+/// Of a sample without a label it is the teacher's.
+int64_t wanted_class(const nn::Task& task, std::span<const float> target, size_t classes) {
+  if (!task.mixed) return static_cast<int64_t>(target[0]);
+  const std::span<const float> shares = target.first(classes);
+  const int64_t best = argmax(shares);
+  const bool known = shares[static_cast<size_t>(best)] > 0;
+  return known || !task.has_teacher() ? best : argmax(target.last(classes));
+}
+
+}  // namespace
+
 double score_of(const nn::Task& task, std::span<const float> outputs,
                 std::span<const float> targets, int64_t samples) {
   const auto count = static_cast<size_t>(samples);
@@ -132,8 +145,7 @@ double score_of(const nn::Task& task, std::span<const float> outputs,
     const std::span<const float> row = outputs.subspan(n * width, width);
     const std::span<const float> target = targets.subspan(n * each, each);
     if (task.has_classes()) {
-      const int64_t label = task.mixed ? argmax(target) : static_cast<int64_t>(target[0]);
-      sum += argmax(row) == label ? 1 : 0;
+      sum += argmax(row) == wanted_class(task, target, width) ? 1 : 0;
       continue;
     }
     double of_row = 0;

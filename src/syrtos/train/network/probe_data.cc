@@ -16,7 +16,8 @@ DataProbeResult probe_data(const job::Job& job, double measured_s,
                        .seed = job.seed,
                        .remainder = job.remainder,
                        .prefetch = job.prefetch,
-                       .shares_of = job.task.mixed ? job.classes : 0});
+                       .shares_of = job.task.mixed ? job.classes : 0,
+                       .taught = job.task.has_teacher()});
 
   auto start = Clock::now();
   while (!should_stop() && seconds_since(start) < 1 && loader.next().epoch == 0) {
