@@ -28,7 +28,7 @@ from train_step import OUT, PEERS, ROOT, machine, note  # noqa: E402
 SPACE = {"optimizer.lr": [0.003, 0.01, 0.03, 0.1], "batch": [32, 64, 128, 256],
          "optimizer.momentum": [0.8, 0.95], "label_smoothing": [0.0, 0.1]}
 PEER_NAMES = {"optimizer.lr": "lr", "optimizer.momentum": "momentum"}
-SEARCH_EPOCHS, HALVING = 12, 4
+SEARCH_EPOCHS, HALVING = 12, 6
 MEMBERS = 8
 
 
@@ -259,24 +259,21 @@ def last_accuracy(run):
 
 
 def distil(args):
-    of_teacher, of_pupil = (1, 1) if args.quick else (12, 30)
-    teachers = trained(args, "teachers", "--network", "mnist-cnn", "--ensemble", "2" if args.quick else "5", "--epochs",
-                       of_teacher, "--augment", "crop:4,flip", "--optimizer", "adam", "--lr", "0.001", "--schedule",
-                       "cosine", "--together", "no")
-    pupil = ["--network", "lenet5", "--epochs", of_pupil, "--batch", "64", "--optimizer", "adam", "--lr", "0.002",
-             "--schedule", "cosine"]
+    of_teacher, of_pupil = (1, 1) if args.quick else (20, 15)
+    alike = ["--network", "lenet5", "--batch", "64", "--optimizer", "adam", "--lr", "0.002", "--schedule", "cosine",
+             "--precision", "f32", "--threads", "1"]
+    teachers = trained(args, "teachers", *alike, "--ensemble", "2" if args.quick else "5", "--together", "yes", "--epochs",
+                       of_teacher, "--augment", "crop:4,flip")
     taught = ["--teacher", teachers, "--temperature", "3", "--teacher-share", "0.9"]
-    rows = []
-    for varied in ([], ["--augment", "flip"]):
-        word = "flip" if varied else "none"
-        alone = [last_accuracy(trained(args, f"labels-{word}-{seed}", *pupil, *varied, "--seed", seed)) for seed in (1, 2, 3)]
-        with_it = [last_accuracy(trained(args, f"taught-{word}-{seed}", *pupil, *taught, *varied, "--seed", seed))
-                   for seed in (1, 2, 3)]
-        for name, values in (("labels alone", alone), ("taught", with_it)):
-            rows.append([f"{name}, augmentation {word}", *(f"{value:.2f}" for value in values),
-                         f"{statistics.mean(values):.2f}"])
-        rows.append(["gain", *(f"{b - a:+.2f}" for a, b in zip(alone, with_it)),
-                     f"{statistics.mean(with_it) - statistics.mean(alone):+.2f}"])
+    accuracies = {"labels alone": [], "taught": []}
+    for seed in (1, 2, 3):
+        for name, options in (("labels alone", []), ("taught", taught)):
+            run = trained(args, f"{name.split()[0]}-{seed}", *alike, "--epochs", of_pupil, "--seed", seed, *options)
+            accuracies[name].append(last_accuracy(run))
+    rows = [[name, *(f"{value:.2f}" for value in values), f"{statistics.mean(values):.2f}"]
+            for name, values in accuracies.items()]
+    gains = [b - a for a, b in zip(*accuracies.values())]
+    rows.append(["gain", *(f"{gain:+.2f}" for gain in gains), f"{statistics.mean(gains):+.2f}"])
     print(call(args, "eval", teachers))
     table(["LeNet-5, accuracy in %", "seed 1", "seed 2", "seed 3", "mean"], rows)
 

@@ -81,6 +81,14 @@ class TrainOptions(TypedDict, total=False):
     #: how training samples are varied, such as crop:4,flip,rotate:15,mixup:0.2 (docs/data.md) (default: none)
     augment: Text
 
+    #: samples without labels to train on too, of which --teacher says what they are: a data set, a folder of
+    #: pictures, an array (default: none)
+    unlabelled: Text
+
+    #: so many made-up samples near the training data to train on too, of which --teacher says what they are
+    #: (docs/ensembles.md) (default: 0)
+    synthetic: int
+
     #: last samples of an epoch: a short batch, dropped or padded (default: short)
     remainder: Literal["short", "drop", "pad"]
 
@@ -99,6 +107,21 @@ class TrainOptions(TypedDict, total=False):
 
     #: views of each test sample, averaged (default: none)
     views: Literal["none", "flip", "flip+shift"]
+
+    #: what this network learns to imitate: a run, an ensemble, a checkpoint or an ONNX file
+    #: (docs/ensembles.md) (default: none)
+    teacher: Text
+
+    #: by which scores are divided where the teacher is imitated: the higher, the more its less probable
+    #: classes say (default: 3)
+    temperature: float
+
+    #: share of the loss that is the teacher's; the rest is the labels' (default: 0.7)
+    teacher_share: float
+
+    #: when the teacher is asked: once for each sample, or in each step for samples as --augment has varied
+    #: them; auto: once where they are not varied (default: auto)
+    teacher_answers: Literal["auto", "once", "steps"]
 
     #: how weights are updated (default: momentum)
     optimizer: Literal["sgd", "momentum", "nesterov", "adam", "adamw", "adagrad", "adadelta"]
@@ -129,6 +152,10 @@ class TrainOptions(TypedDict, total=False):
 
     #: how the learning rate moves (default: constant)
     schedule: Literal["constant", "step", "cosine", "triangle", "triangular", "one-cycle"]
+
+    #: times that the run goes through the schedule; what it has learnt at the end of each is a member of an
+    #: ensemble, which the run then is (docs/ensembles.md) (default: 1)
+    cycles: int
 
     #: steps of linear warm-up (default: 0)
     warmup: int

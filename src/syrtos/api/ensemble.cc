@@ -123,6 +123,7 @@ void set_combine(const fs::path& directory, Combine how, const job::JobRequest& 
                  const job::Own& own, const Surroundings& surroundings) {
   Ensemble ensemble = read_ensemble(directory);
   if (ensemble.combine == how && (how != Combine::weights || !ensemble.weights.empty())) return;
+  for (fs::path& member : ensemble.members) member = fs::absolute(member);
   ensemble.combine = how;
   ensemble.weights.clear();
   if (how == Combine::weights) {

@@ -54,8 +54,8 @@ name = "adam"
 lr = 0.001
 ```
 
-`optimizer = "adam"` is short for a section with that `name` alone; `data` and `schedule` have the same
-short form.
+`optimizer = "adam"` is short for a section with that `name` alone; `data`, `schedule` and `teacher` have the
+same short form.
 )";
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "syrtos/base/error.h"
+#include "syrtos/base/format.h"
 #include "syrtos/base/log.h"
 #include "syrtos/job/networks.h"
 #include "syrtos/job/notes.h"

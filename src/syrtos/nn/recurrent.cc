@@ -49,6 +49,7 @@ ValueId Builder::as_sequence(ValueId x) {
 
 // weight [rows, width], of variance 1
 ValueId Builder::embedding(std::string_view name, ValueId x, int64_t rows, int64_t width) {
+  need_one_network("an embedding");
   enter(name);
   const Shape from = shape(x);
   // The only axis that counts of a sample that is a row of an image.
@@ -96,6 +97,7 @@ ValueId Builder::walk(ValueId x, const RecurrentOptions& options, std::string_vi
 }
 
 ValueId Builder::recurrent(std::string_view name, ValueId x, const RecurrentOptions& options) {
+  need_one_network("a recurrent layer");
   enter(name);
   if (options.units < 1 || options.layers < 1) {
     fail_request("{}: expected one unit and one layer or more, found {} and {}", layer_,

@@ -68,7 +68,9 @@ TEST(Answers, StandBehindTheSharesOfABatch) {
   const auto labelled = random_data(4, {1, 2, 2}, 1);
   auto all = std::make_shared<WithUnlabelled>(labelled, random_data(2, {1, 2, 2}, 2));
   std::vector<float> said;
-  for (int i = 0; i < 6; ++i) said.insert(said.end(), {0.5F, 0.25F + 0.01F * static_cast<float>(i), 0.25F});
+  for (int i = 0; i < 6; ++i) {
+    said.insert(said.end(), {0.5F, 0.25F + 0.01F * static_cast<float>(i), 0.25F});
+  }
   const Answered data(all, said);
   const Transform transform(data.info(), {1, 2, 2}, {{0}, {1}}, {}, DType::f32);
   Loader loader(data, transform,
@@ -80,7 +82,9 @@ TEST(Answers, StandBehindTheSharesOfABatch) {
     float known = 0;
     for (size_t k = 0; k < kClasses; ++k) known += row[k];
     EXPECT_EQ(known, n < 4 ? 1 : 0) << n;
-    if (n < 4) EXPECT_EQ(row[static_cast<size_t>(labelled->label(static_cast<int64_t>(n)))], 1);
+    if (n < 4) {
+      EXPECT_EQ(row[static_cast<size_t>(labelled->label(static_cast<int64_t>(n)))], 1);
+    }
     EXPECT_FLOAT_EQ(row[kClasses + 1], 0.25F + 0.01F * static_cast<float>(n));
   }
 }
