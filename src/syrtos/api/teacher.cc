@@ -7,16 +7,15 @@
 
 #include "syrtos/api/ensemble.h"
 #include "syrtos/api/run_network.h"
+#include "syrtos/base/checksum.h"
 #include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/files.h"
 #include "syrtos/base/format.h"
 #include "syrtos/base/log.h"
 #include "syrtos/base/parallel.h"
-#include "syrtos/data/fetch/checksum.h"
 #include "syrtos/data/sets/taught.h"
 #include "syrtos/job/networks.h"
-#include "syrtos/launch/checksum.h"
 #include "syrtos/run/directory.h"
 #include "syrtos/train/network/teacher_networks.h"
 
@@ -65,9 +64,9 @@ Asked asked_for(const fs::path& from) {
 /// What the answers are a function of: members, how they are joined, and the samples, of which some
 /// stand for all.
 std::string key_of(const Asked& asked, const job::Job& job) {
-  data::Checksum sum(data::Checksum::Kind::sha256);
+  Checksum sum(Checksum::Kind::sha256);
   const auto add = [&](const std::string& text) { sum.add(text.data(), text.size() + 1); };
-  for (const train::TeacherMember& one : asked.members) add(launch::file_sha256(one.file));
+  for (const train::TeacherMember& one : asked.members) add(file_checksum(Checksum::Kind::sha256, one.file));
   add(to_string(asked.ensemble.combine));
   for (const double weight : asked.ensemble.weights) add(fmt::format("{}", weight));
   const data::Dataset& data = *job.data.train;
