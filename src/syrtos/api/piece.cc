@@ -80,6 +80,33 @@ const job::JobField* other_field(const job::JobRequest& asked, const job::JobReq
   return nullptr;
 }
 
+/// A name beside the trial's place that nothing has.
+std::filesystem::path place_aside(const search::Piece& piece, const char* word) {
+  std::filesystem::path aside = piece.run;
+  for (int number = 1; std::filesystem::exists(aside); ++number) {
+    aside = fmt::format("{}.{}-{}", piece.run.string(), word, number);
+  }
+  return aside;
+}
+
+/// Epochs were trained, and what they came to was lost before it was on disk: there was no room for
+/// it. Nothing is there to go on from, so the trial begins anew.
+void put_aside_if_lost(const search::Piece& piece, const run::Directory& directory) {
+  run::Notes ignored;
+  const bool is_saved = directory.has(run::File::last_checkpoint) ||
+                        directory.has(run::File::previous_checkpoint);
+  if (is_saved || run::read_metrics(directory, ignored).empty()) return;
+  const std::filesystem::path aside = place_aside(piece, "lost");
+  std::error_code error;
+  std::filesystem::rename(piece.run, aside, error);
+  if (error) {
+    fail_run("{} has no checkpoint, and cannot be renamed ({}): move it away", piece.run.string(),
+             error.message());
+  }
+  log_info("{} has no checkpoint: it begins anew, and that is now {}", piece.run.string(),
+           aside.string());
+}
+
 /// The run in the trial's place is of another job: of this search, when a machine without power had
 /// it and not yet the line that says what the trial is, or of whoever put it there. It gets another
 /// name, so that nothing of it is taken for this trial's.
@@ -93,10 +120,7 @@ void put_aside_if_other(const search::Piece& piece, const run::Directory& direct
       to_request(job::resolve(piece.job, surroundings.cpu, surroundings.cache_home, own));
   const job::JobField* field = other_field(piece.job, decided, *record.request);
   if (field == nullptr) return;
-  std::filesystem::path aside = piece.run;
-  for (int number = 1; std::filesystem::exists(aside); ++number) {
-    aside = fmt::format("{}.other-{}", piece.run.string(), number);
-  }
+  const std::filesystem::path aside = place_aside(piece, "other");
   std::error_code error;
   std::filesystem::rename(piece.run, aside, error);
   const std::string found = fmt::format(
@@ -112,6 +136,7 @@ PieceEnd train_on(const search::Piece& piece, const Surroundings& surroundings, 
                   const TellNews& tell) {
   const auto directory = run::Directory::at(piece.run);
   if (directory.has(run::File::job)) put_aside_if_other(piece, directory, surroundings, own);
+  if (directory.has(run::File::job)) put_aside_if_lost(piece, directory);
   const bool is_there = directory.has(run::File::job);
   if (is_there) {
     if (const auto ended = tell_before(piece, directory, tell)) return *ended;
