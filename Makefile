@@ -1,6 +1,6 @@
 # Thin: every line is a command that can be typed by hand.
 .DEFAULT_GOAL := help
-.PHONY: help setup build build-all demo install package wheel test check check-all bench bench-data bench-exchange bench-scaling bench-plan bench-split bench-advice bench-onnx bench-first-hour studies lint format clean
+.PHONY: help setup build build-all demo install package wheel test check check-all bench bench-data bench-exchange bench-scaling bench-plan bench-split bench-many bench-advice bench-onnx bench-first-hour studies lint format clean
 PRESET ?= release
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -68,6 +68,9 @@ bench-data: build ## input pipelines side by side with theirs, on CIFAR-10 (BENC
 bench-exchange: build-all ## all-reduce side by side with Gloo and Open MPI (BENCH="--quick ...")
 	@$(if $(PEERS_PYTHON),,tools/bootstrap bench)
 	@python3 bench/exchange.py $(BENCH)
+
+bench-many: build ## searches, ensembles and teachers (BENCH="search together"; Optuna with PEERS_PYTHON)
+	@python3 bench/many.py $(BENCH)
 
 bench-split: build ## networks in parts and by columns on four and eight hosts, beside PyTorch's pipelining
 	@$(if $(PEERS_PYTHON),,tools/bootstrap bench)
