@@ -201,50 +201,55 @@ def search(args):
 
 # ---- together
 
-def samples_per_second(process_output):
-    return json.loads(process_output)["epochs"][-1]["images_per_s"]
+SHORT, LONG = 50, 350  # steps: what both runs have, such as starting, is not compared
 
 
-def train_words(args, network, run, seed):
-    return [str(args.syrtos), "train", "--network", network, "--data", "fashion-mnist", "--epochs", "1", "--batch", "64",
-            "--precision", args.precision, "--seed", str(seed), "--run", str(run), "--evaluate-every", "0", "--json",
-            "--sample-seconds", "0", "--steps", "200" if args.quick else "938"]
+def train_words(args, network, run, seed, steps, threads):
+    return [str(args.syrtos), "train", "--network", network, "--data", "fashion-mnist", "--batch", "64", "--precision",
+            args.precision, "--seed", str(seed), "--run", str(run), "--evaluate-every", "0", "--json", "--sample-seconds",
+            "0", "--steps", str(steps), "--threads", str(threads)]
 
 
-def one_program(args):
-    run = args.out / "program"
-    shutil.rmtree(run, ignore_errors=True)
-    begun = time.monotonic()
-    words = train_words(args, f"lenet5:members={MEMBERS}", run, 1) + ["--threads", str(os.cpu_count())]
-    out = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    return MEMBERS * samples_per_second(out), time.monotonic() - begun
+def run_at_once(args, commands):
+    """Seconds until all have ended, and CPU seconds of all of them."""
+    for command in commands:
+        shutil.rmtree(command[command.index("--run") + 1], ignore_errors=True)
+    before, begun = cpu_seconds(), time.monotonic()
+    environment = {**os.environ, "OMP_WAIT_POLICY": "passive"}  # who waits does not use up CPU time
+    running = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment,
+                                cwd=args.out) for command in commands]
+    for process in running:
+        _, said = process.communicate()
+        if process.returncode:
+            raise RuntimeError(said[-1500:])
+    return time.monotonic() - begun, cpu_seconds() - before
 
 
-def processes(args):
-    for i in range(MEMBERS):
-        shutil.rmtree(args.out / f"process-{i}", ignore_errors=True)
-    begun = time.monotonic()
-    environment = {**os.environ, "OMP_WAIT_POLICY": "passive"}
-    running = [subprocess.Popen(train_words(args, "lenet5", args.out / f"process-{i}", i) + ["--threads", "1"],
-                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
-               for i in range(MEMBERS)]
-    rates = [samples_per_second(process.communicate()[0]) for process in running]
-    return sum(rates), time.monotonic() - begun
+def one_program(args, steps):
+    return run_at_once(args, [train_words(args, f"lenet5:members={MEMBERS}", args.out / "program", 1, steps,
+                                          os.cpu_count())])
+
+
+def processes(args, steps):
+    return run_at_once(args, [train_words(args, "lenet5", args.out / f"process-{i}", i, steps, 1)
+                              for i in range(MEMBERS)])
 
 
 def together(args):
     rows = []
+    samples = (LONG - SHORT) * 64 * MEMBERS
     for args.precision in ("f32", "bf16"):
-        ours, theirs = [], []
+        times = {one_program: [], processes: []}
         for _ in range(1 if args.quick else 3):
-            ours.append(one_program(args))
-            theirs.append(processes(args))
-        rate, apart = (statistics.median(one[0] for one in them) for them in (ours, theirs))
-        wall, wall_apart = (statistics.median(one[1] for one in them) for them in (ours, theirs))
-        rows.append([args.precision, f"{rate:,.0f}", f"{apart:,.0f}", f"{rate / apart:.2f}", f"{wall:.1f}",
-                     f"{wall_apart:.1f}", f"{wall_apart / wall:.2f}"])
-    table(["precision", "one program, samples/s", "8 processes, samples/s", "ratio", "one program, s", "8 processes, s",
-           "ratio"], rows)
+            for way, found in times.items():
+                short, long = way(args, SHORT), way(args, LONG)
+                found.append([b - a for a, b in zip(short, long)])
+        wall, cpu = ({way: statistics.median(one[k] for one in found) for way, found in times.items()} for k in (0, 1))
+        rows.append([args.precision, *(f"{samples / cpu[way]:,.0f}" for way in times),
+                     f"{cpu[processes] / cpu[one_program]:.2f}", *(f"{samples / wall[way]:,.0f}" for way in times),
+                     f"{wall[processes] / wall[one_program]:.2f}"])
+    table(["precision", "one program, samples per CPU second", "8 processes", "ratio", "one program, samples/s",
+           "8 processes", "ratio"], rows)
 
 
 # ---- distil
@@ -266,7 +271,7 @@ def last_accuracy(run):
 
 
 def distil(args):
-    of_teacher, of_pupil = (1, 1) if args.quick else (12, 10)
+    of_teacher, of_pupil = (1, 1) if args.quick else (12, 6)
     alike = ["--network", "lenet5", "--batch", "64", "--optimizer", "adam", "--lr", "0.002", "--schedule", "cosine",
              "--precision", "f32", "--threads", "1"]
     teachers = trained(args, "teachers", *alike, "--ensemble", "2" if args.quick else "5", "--together", "yes", "--epochs",

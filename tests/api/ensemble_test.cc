@@ -194,10 +194,8 @@ TEST_F(Teachers, SayTheSameOnceAndInEachStep) {
   once.job.teacher_answers = "once";
   TrainRequest steps = taught("steps", teacher.run);
   steps.job.teacher_answers = "steps";
-  const std::vector<float> a =
-      tensor(train_here(once).run / "last.ckpt", "parameters/fc1.weight");
-  const std::vector<float> b =
-      tensor(train_here(steps).run / "last.ckpt", "parameters/fc1.weight");
+  const std::vector<float> a = tensor(train_here(once).run / "last.ckpt", "parameters/fc1.weight");
+  const std::vector<float> b = tensor(train_here(steps).run / "last.ckpt", "parameters/fc1.weight");
   const std::vector<float> untaught =
       tensor(train_here(small("untaught", "mlp")).run / "last.ckpt", "parameters/fc1.weight");
   ASSERT_EQ(a.size(), b.size());

@@ -135,7 +135,8 @@ TEST(Task, ATeacherCountsBesideTheLabels) {
       if (known) expected -= (1 - share) * std::log(softmax_of(scores, 1)[label]) / kSamples;
       const std::vector<double> softened = softmax_of(scores, temperature);
       for (size_t k = 0; k < kOutputs; ++k) {
-        expected -= share * temperature * temperature * taught[k] * std::log(softened[k]) / kSamples;
+        expected -=
+            share * temperature * temperature * taught[k] * std::log(softened[k]) / kSamples;
       }
     }
     EXPECT_NEAR(loss_of(small, x, targets), expected, 1e-6) << share;

@@ -30,8 +30,8 @@ TEST(Schedule, CosineStartsAtTheRateAndEndsAtTheFloor) {
 }
 
 TEST(Schedule, EachCycleIsAWholeSchedule) {
-  const Schedule once{.kind = ScheduleKind::cosine, .rate = 2, .total_steps = 20,
-                      .warmup_steps = 3, .floor = 0.1};
+  const Schedule once{
+      .kind = ScheduleKind::cosine, .rate = 2, .total_steps = 20, .warmup_steps = 3, .floor = 0.1};
   Schedule schedule = once;
   schedule.total_steps = 60;
   schedule.cycles = 3;

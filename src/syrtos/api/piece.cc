@@ -93,8 +93,8 @@ std::filesystem::path place_aside(const search::Piece& piece, const char* word) 
 /// it. Nothing is there to go on from, so the trial begins anew.
 void put_aside_if_lost(const search::Piece& piece, const run::Directory& directory) {
   run::Notes ignored;
-  const bool is_saved = directory.has(run::File::last_checkpoint) ||
-                        directory.has(run::File::previous_checkpoint);
+  const bool is_saved =
+      directory.has(run::File::last_checkpoint) || directory.has(run::File::previous_checkpoint);
   if (is_saved || run::read_metrics(directory, ignored).empty()) return;
   const std::filesystem::path aside = place_aside(piece, "lost");
   std::error_code error;

@@ -66,7 +66,8 @@ Asked asked_for(const fs::path& from) {
 std::string key_of(const Asked& asked, const job::Job& job) {
   Checksum sum(Checksum::Kind::sha256);
   const auto add = [&](const std::string& text) { sum.add(text.data(), text.size() + 1); };
-  for (const train::TeacherMember& one : asked.members) add(file_checksum(Checksum::Kind::sha256, one.file));
+  for (const train::TeacherMember& one : asked.members)
+    add(file_checksum(Checksum::Kind::sha256, one.file));
   add(to_string(asked.ensemble.combine));
   for (const double weight : asked.ensemble.weights) add(fmt::format("{}", weight));
   const data::Dataset& data = *job.data.train;
@@ -113,7 +114,8 @@ std::string right_share(const std::vector<float>& answers, const job::Job& job) 
   for (int64_t n = 0; n < data.size(); ++n) {
     const int32_t label = data.label(n);
     if (label < 0) continue;
-    const auto row = answers.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(n) * classes);
+    const auto row =
+        answers.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(n) * classes);
     ++known;
     right += std::max_element(row, row + static_cast<std::ptrdiff_t>(classes)) - row == label;
   }

@@ -42,8 +42,9 @@ TogetherChoice measure_together(const job::Job& job, int64_t members,
 
 std::string to_string(const TogetherChoice& choice, int64_t members) {
   const auto rate = [](double samples) { return format_count(static_cast<int64_t>(samples)); };
-  const std::string apart = fmt::format("{} at once, each by itself: {} samples/s",
-                                        choice.apart.best.slots, rate(choice.apart.best.samples_per_s));
+  const std::string apart =
+      fmt::format("{} at once, each by itself: {} samples/s", choice.apart.best.slots,
+                  rate(choice.apart.best.samples_per_s));
   if (!choice.why_not.empty()) return fmt::format("{} ({})", apart, choice.why_not);
   return fmt::format("{} members in one program: {} samples/s; {}", members,
                      rate(choice.together_samples_per_s), apart);

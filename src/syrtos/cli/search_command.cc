@@ -146,7 +146,8 @@ int run_search(const SearchOptions& options, const Context& context) {
       return kExitFailed;
     }
     if (searched.outcome.end == End::no_room) {
-      fmt::print(stderr, "error: {}\nall trials are saved as far as they could be; go on with:\n  {}\n",
+      fmt::print(stderr,
+                 "error: {}\nall trials are saved as far as they could be; go on with:\n  {}\n",
                  searched.outcome.message, go_on_text(searched.directory, options));
       return kExitFailed;
     }

@@ -235,9 +235,9 @@ int run_train(TrainOptions options, const Context& context) {
   if (options.ensemble != 0) return train_ensemble(request, options, context);
   if (options.slots != 0 || !options.combine.empty() || !options.together.empty()) {
     fail_request("{} is for --ensemble N: give that too, or leave it out",
-                 options.slots != 0          ? "--slots"
+                 options.slots != 0         ? "--slots"
                  : !options.combine.empty() ? "--combine"
-                                             : "--together");
+                                            : "--together");
   }
   if (!options.launcher.empty()) chosen_launcher(options);  // refuses unknown ones
   const bool plans = options.automatic || plans_parts(request.job, options);
@@ -315,9 +315,10 @@ void add_train(Command app, Run& run) {
       .positive()
       .type_name("N");
   command
-      .add_option("--together", options->together,
-                  "with --ensemble: all members side by side in one program (yes), each as a run of "
-                  "its own (no), or what trains more samples in a second here (auto, default)")
+      .add_option(
+          "--together", options->together,
+          "with --ensemble: all members side by side in one program (yes), each as a run of "
+          "its own (no), or what trains more samples in a second here (auto, default)")
       .type_name("auto|yes|no");
   command
       .add_option(

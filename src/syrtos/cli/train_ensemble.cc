@@ -98,9 +98,10 @@ int train_together(api::TrainRequest request, const TrainOptions& options, const
         "--together no");
   }
   if (job::find_network(request.job.network).file() != nullptr) {
-    fail_request("--together yes: {} is a file, and such networks are trained each by itself: leave "
-                 "it out",
-                 request.job.network);
+    fail_request(
+        "--together yes: {} is a file, and such networks are trained each by itself: leave "
+        "it out",
+        request.job.network);
   }
   const api::Combine how = combine_of(options);
   nn::NetworkReference network = nn::parse_network_reference(request.job.network);

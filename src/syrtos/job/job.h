@@ -30,8 +30,9 @@ namespace syrtos::job {
 
 /// Whom the network imitates, beside what its task says of it.
 struct Teaching {
-  std::filesystem::path from = {};  ///< A run, an ensemble, a checkpoint, an ONNX file; empty: none.
-  bool in_steps = false;  ///< Asked in each step; otherwise once for each sample, beforehand.
+  std::filesystem::path from =
+      {};                       ///< A run, an ensemble, a checkpoint, an ONNX file; empty: none.
+  bool in_steps = false;        ///< Asked in each step; otherwise once for each sample, beforehand.
   std::string unlabelled = {};  ///< Where samples come from that it alone knows about.
   int64_t synthetic = 0;        ///< Such samples that are made up.
 };

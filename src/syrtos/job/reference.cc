@@ -61,12 +61,15 @@ same short form.
 }  // namespace
 
 std::string section_title(std::string_view section) {
-  constexpr std::pair<std::string_view, const char*> kTitles[] = {
-      {"", "Training"},           {"data", "Data"},
-      {"evaluate", "Evaluation"}, {"teacher", "Teacher"},
-      {"optimizer", "Optimizer"},
-      {"schedule", "Schedule"},   {"distribute", "Distribution"},
-      {"measure", "Measuring"},   {"early_stop", "Early stopping"}};
+  constexpr std::pair<std::string_view, const char*> kTitles[] = {{"", "Training"},
+                                                                  {"data", "Data"},
+                                                                  {"evaluate", "Evaluation"},
+                                                                  {"teacher", "Teacher"},
+                                                                  {"optimizer", "Optimizer"},
+                                                                  {"schedule", "Schedule"},
+                                                                  {"distribute", "Distribution"},
+                                                                  {"measure", "Measuring"},
+                                                                  {"early_stop", "Early stopping"}};
   for (const auto& [name, title] : kTitles) {
     if (name == section) return title;
   }

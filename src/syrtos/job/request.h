@@ -52,7 +52,7 @@ struct JobRequest {
 
   std::string teacher = {};  ///< a run, an ensemble, a checkpoint or an ONNX file; empty: none
   double temperature = 3;
-  double teacher_share = 0.7;           ///< of the loss
+  double teacher_share = 0.7;            ///< of the loss
   std::string teacher_answers = "auto";  ///< once for each sample, in each step, or auto
 
   std::string optimizer = "momentum";

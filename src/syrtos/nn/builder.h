@@ -254,10 +254,10 @@ class Builder {
   bool training_;
   bool synchronised_ = false;
   Initializer kernel_init_ = Initializer::he_normal();
-  std::string prefix_;  ///< "layer1.0."
-  std::string layer_;   ///< "layer1.0.conv1"
-  std::string called_;  ///< see call_layers()
-  std::string lender_;  ///< see use_weights_of()
+  std::string prefix_;   ///< "layer1.0."
+  std::string layer_;    ///< "layer1.0.conv1"
+  std::string called_;   ///< see call_layers()
+  std::string lender_;    ///< see use_weights_of()
   int64_t members_ = 1;  ///< see stand_side_by_side()
   std::set<ValueId> apart_;
   uint32_t dropouts_ = 0;

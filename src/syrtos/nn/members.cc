@@ -12,8 +12,8 @@
 namespace syrtos::nn {
 
 ValueId Builder::made_of(std::initializer_list<ValueId> inputs, ValueId result) {
-  const bool divided = std::any_of(inputs.begin(), inputs.end(),
-                                   [&](ValueId input) { return is_apart(input); });
+  const bool divided =
+      std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) { return is_apart(input); });
   return divided ? apart(result) : result;
 }
 

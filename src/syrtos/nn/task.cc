@@ -68,7 +68,8 @@ ValueId mixed_cross_entropy(Builder& builder, const Task& task, ValueId outputs,
   return builder.scale(sum, -1 / static_cast<float>(shape[0]));
 }
 
-/// See Teaching. Samples whose labels nobody knows have shares of 0, and learn of the teacher alone.
+/// See Teaching. Samples whose labels nobody knows have shares of 0, and learn of the teacher
+/// alone.
 ValueId taught_cross_entropy(Builder& builder, const Task& task, ValueId outputs, ValueId targets,
                              bool training) {
   graph::Graph& graph = builder.graph();
@@ -77,11 +78,10 @@ ValueId taught_cross_entropy(Builder& builder, const Task& task, ValueId outputs
   const std::vector<ValueId> parts = ops::split(graph, targets, 1, halves);
   const auto share = static_cast<float>(task.teaching.share);
   const auto temperature = static_cast<float>(task.teaching.temperature);
-  const ValueId softened =
-      temperature == 1 ? outputs : builder.scale(outputs, 1 / temperature);
-  const ValueId of_teacher = builder.scale(
-      mixed_cross_entropy(builder, Task(), softened, parts[1], false),
-      share * temperature * temperature);
+  const ValueId softened = temperature == 1 ? outputs : builder.scale(outputs, 1 / temperature);
+  const ValueId of_teacher =
+      builder.scale(mixed_cross_entropy(builder, Task(), softened, parts[1], false),
+                    share * temperature * temperature);
   if (share == 1) return of_teacher;
   const ValueId of_labels = mixed_cross_entropy(builder, task, outputs, parts[0], training);
   return builder.add(builder.scale(of_labels, 1 - share), of_teacher);
@@ -98,8 +98,9 @@ ops::ElementLossKind element_kind(Loss loss) {
 bool Task::operator==(const Task& other) const {
   const auto own_text = [](const Task& task) { return task.own ? task.own->text() : ""; };
   return loss == other.loss && delta == other.delta && label_smoothing == other.label_smoothing &&
-         class_weights == other.class_weights && mixed == other.mixed && teaching == other.teaching &&
-         mean == other.mean && deviation == other.deviation && own_text(*this) == own_text(other);
+         class_weights == other.class_weights && mixed == other.mixed &&
+         teaching == other.teaching && mean == other.mean && deviation == other.deviation &&
+         own_text(*this) == own_text(other);
 }
 
 std::string loss_name(const Task& task) { return task.own ? "of your own" : loss_text(task); }

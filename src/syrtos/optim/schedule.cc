@@ -123,8 +123,8 @@ double learning_rate(const Schedule& schedule, int64_t run_step) {
     return schedule.rate * static_cast<double>(step + 1) /
            static_cast<double>(schedule.warmup_steps);
   }
-  return schedule.rate * fraction(schedule, step - schedule.warmup_steps,
-                                  length - schedule.warmup_steps);
+  return schedule.rate *
+         fraction(schedule, step - schedule.warmup_steps, length - schedule.warmup_steps);
 }
 
 }  // namespace syrtos::optim

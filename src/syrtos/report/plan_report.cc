@@ -197,7 +197,8 @@ std::string plan_text(const Plan& plan, const Workload& workload, const ClusterP
   std::vector<const Prediction*> rows = plan.best_of_each_kind();
   if (top > 0) rows.clear();
   for (size_t i = 0; i < top && i < plan.ranked.size(); ++i) rows.push_back(&plan.ranked[i]);
-  text += verdict(plan, workload, commands) + other_work(plan, workload, cluster) + "\n" + table(rows);
+  text +=
+      verdict(plan, workload, commands) + other_work(plan, workload, cluster) + "\n" + table(rows);
   text += fmt::format(
       "{}{} considered, {} simulated{}\n",
       top > 0 ? "" : "The best of each kind; --top 20 shows the ranking: ",

@@ -47,8 +47,11 @@ TEST(WithUnlabelled, HasSamplesOfBothAndLabelsOfOne) {
 }
 
 TEST(WithUnlabelled, RefusesSamplesOfAnotherShape) {
-  EXPECT_THAT([] { WithUnlabelled(random_data(5, {1, 4, 4}, 1), random_data(3, {1, 5, 4}, 2)); },
-              ThrowsMessage<RequestError>(HasSubstr("[1, 4, 4]")));
+  EXPECT_THAT(
+      [] {
+        WithUnlabelled(random_data(5, {1, 4, 4}, 1), random_data(3, {1, 5, 4}, 2));
+      },
+      ThrowsMessage<RequestError>(HasSubstr("[1, 4, 4]")));
 }
 
 /// Says that the class is the number of samples it was asked about, and remembers that it was.
@@ -157,8 +160,11 @@ TEST(NearSamples, OfSignalsLieAroundTheOtherOne) {
 }
 
 TEST(NearSamples, NeedTwoSamples) {
-  EXPECT_THAT([] { NearSamples(random_data(1, {1, 4, 4}, 1), 5, 1); },
-              ThrowsMessage<RequestError>(HasSubstr("two or more")));
+  EXPECT_THAT(
+      [] {
+        NearSamples(random_data(1, {1, 4, 4}, 1), 5, 1);
+      },
+      ThrowsMessage<RequestError>(HasSubstr("two or more")));
 }
 
 }  // namespace

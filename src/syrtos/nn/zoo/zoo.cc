@@ -24,9 +24,10 @@ const std::vector<Network>& variants() {
 
 const std::vector<Network>& networks() {
   static const std::vector<Network> all = {
-      mlp(),          lenet5(),     mnist_cnn(),    alexnet(), alexnet_2col(),    vgg16e(),         googlenet(),
-      squeezenet(),   resnet18(),   resnet34(),     resnet50(),   resnet18_cifar(), resnet56v2(),
-      cifar10_fast(), signal_cnn(), redshift_cnn(), land_cover(), lstm_mnist(), char_lstm(),
+      mlp(),          lenet5(),         mnist_cnn(),  alexnet(),      alexnet_2col(),
+      vgg16e(),       googlenet(),      squeezenet(), resnet18(),     resnet34(),
+      resnet50(),     resnet18_cifar(), resnet56v2(), cifar10_fast(), signal_cnn(),
+      redshift_cnn(), land_cover(),     lstm_mnist(), char_lstm(),
   };
   return all;
 }

@@ -40,9 +40,9 @@ void scale_over(const data::Normalization& from, const data::Normalization& to, 
                 int64_t count, T* values) {
   for (int64_t i = 0; i < count; ++i) {
     const int64_t channel = i % channels;
-    const double raw = static_cast<double>(static_cast<float>(values[i])) *
-                           of_channel(from.deviation, channel) +
-                       of_channel(from.mean, channel);
+    const double raw =
+        static_cast<double>(static_cast<float>(values[i])) * of_channel(from.deviation, channel) +
+        of_channel(from.mean, channel);
     values[i] = T(static_cast<float>((raw - of_channel(to.mean, channel)) /
                                      of_channel(to.deviation, channel)));
   }
@@ -99,9 +99,8 @@ void TeacherNetworks::check(const job::Job& job, const TeacherMember& asked, Mem
                  kHowToChange);
   }
   if (!about.class_names.empty() && !names.empty() && about.class_names != names) {
-    const auto [found, expected] =
-        std::mismatch(about.class_names.begin(), about.class_names.end(), names.begin(),
-                      names.end());
+    const auto [found, expected] = std::mismatch(about.class_names.begin(), about.class_names.end(),
+                                                 names.begin(), names.end());
     const auto name = [](auto at, const auto& all) { return at == all.end() ? "none" : *at; };
     fail_request("--teacher {}: expected the classes of {}, such as {}, found {}: {}",
                  asked.file.string(), job.data_name, name(expected, names),
@@ -128,8 +127,7 @@ void TeacherNetworks::bring_over(const Member& member, const data::MixedShape& s
     scale_over(normalization_, member.normalization, channels, values,
                static_cast<BFloat16*>(images));
   } else {
-    scale_over(normalization_, member.normalization, channels, values,
-               static_cast<float*>(images));
+    scale_over(normalization_, member.normalization, channels, values, static_cast<float*>(images));
   }
 }
 
@@ -137,13 +135,13 @@ std::vector<float> TeacherNetworks::rows_of(Member& member,
                                             const data::TeacherImages& images) const {
   NetworkProgram& program = member.network->evaluation();
   const data::MixedShape& shape = images.shape;
-  const auto sample = static_cast<size_t>(shape.height * shape.width * shape.channels) *
-                      size_of(shape.dtype);
+  const auto sample =
+      static_cast<size_t>(shape.height * shape.width * shape.channels) * size_of(shape.dtype);
   std::vector<float> rows;
   for (int64_t first = 0; first < images.count; first += batch_) {
     const int64_t count = std::min(batch_, images.count - first);
-    std::byte* const from = static_cast<std::byte*>(images.images) +
-                            static_cast<size_t>(first) * sample;
+    std::byte* const from =
+        static_cast<std::byte*>(images.images) + static_cast<size_t>(first) * sample;
     // A program reads whole batches, wherever they are.
     if (sees_the_same(member) && first + batch_ <= images.room) {
       data::Batch batch;

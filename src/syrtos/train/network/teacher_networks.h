@@ -19,8 +19,8 @@ struct TeacherMember {
 };
 
 /// Makes one answer of those of several networks, row by row, for so many classes.
-using JoinAnswers =
-    std::function<std::vector<float>(const std::vector<std::vector<float>>& members, size_t classes)>;
+using JoinAnswers = std::function<std::vector<float>(const std::vector<std::vector<float>>& members,
+                                                     size_t classes)>;
 
 /// Trained networks that say how probable the classes of a job's samples are.
 class TeacherNetworks final : public data::Teacher {
