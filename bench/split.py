@@ -131,8 +131,8 @@ def pipelines(args, directory):
         times = times_of(args, network, input_, [batch // m for m in MICROS])
         # The weights of the start cross too: so what a sample sends is the difference of two runs.
         few, more = (sent_on(train(args, directory, network, input_, batch, PARTS, times, steps, "--split",
-                                   f"layers:{PARTS}", "--accumulate", MICROS[0], sync="split")) for steps in (0, 4))
-        sends = [max(1, round((b - a) / 4 / batch / 4)) for a, b in zip(few, more)]  # f32
+                                   f"layers:{PARTS}", "--accumulate", MICROS[0], sync="split")) for steps in (2, 6))
+        sends = [max(1, round((b - a) / 4 / batch / 4)) for a, b in zip(few, more)]  # four steps, f32
         for micros in MICROS[1:3] if args.quick else MICROS:
             whole = sum(json.loads(times.read_text())["passes"][-1]["items"])
             steps = max(6, round(TIMED / whole))

@@ -27,10 +27,10 @@ def call(*words, timeout=600, **options):
     return done.stdout
 
 
-def inside_cluster(script, arguments, hosts, rates, memory=None):
-    """Runs the script on host a of a cluster of network namespaces. rates: for --rate; memory: of each host."""
+def inside_cluster(script, arguments, hosts, rates, memory=(), on="a"):
+    """Runs the script on a host of a cluster of network namespaces. rates, memory: for --rate and --memory."""
     words = [CLUSTER, "--hosts", hosts, *(w for rate in rates for w in ("--rate", rate)),
-             *(("--memory", memory) if memory else ()), "--on", "a", "--", sys.executable, script, *arguments]
+             *(w for size in memory for w in ("--memory", size)), "--on", on, "--", sys.executable, script, *arguments]
     done = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL)
     if done.returncode:
         sys.exit(done.returncode)

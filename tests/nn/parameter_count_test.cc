@@ -89,15 +89,15 @@ TEST(TableSize, RedshiftCnn) {
 }
 
 TEST(TableSize, LandCover) {
-  const int64_t optical = conv(10, 64, 5) + conv(64, 64, 3) + conv(64, 96, 3) + conv(96, 128, 3) +
+  const int64_t optical = conv(10, 64, 5) + conv(64, 112, 3) + conv(112, 96, 3) + conv(96, 128, 3) +
                           conv(128, 192, 3) + conv(192, 256, 3) + dense(256 * 4 * 4, 1024);
   const int64_t radar = conv(2, 64, 5) + conv(64, 64, 3) + conv(64, 96, 3) + conv(96, 128, 3) +
                         conv(128, 192, 3) + conv(192, 192, 3) + dense(192 * 4 * 4, 1024);
   const int64_t elevation = conv(1, 32, 3) + conv(32, 64, 3) + conv(64, 128, 3) +
                             conv(128, 128, 3) + conv(128, 256, 3) + dense(256 * 4 * 4, 512);
   const int64_t spectrum = dense(7, 64) + dense(7 * 64, 128) + dense(7 * 128, 128) +
-                           dense(7 * 128, 256) + dense(7 * 256, 256) + dense(256 * 16, 512);
-  const int64_t head = dense(3072, 2048) + dense(2048, 1024) + dense(1024, 8);
+                           dense(7 * 128, 192) + dense(7 * 192, 256) + dense(256 * 16, 512);
+  const int64_t head = dense(3072, 1536) + dense(1536, 768) + dense(768, 8);
   const ModelOptions scene = {.classes = 8, .channels = 0, .height = 0, .width = 0};
   EXPECT_EQ(parameters_at("land-cover", scene), optical + radar + elevation + spectrum + head);
 }

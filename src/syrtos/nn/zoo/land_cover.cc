@@ -90,18 +90,18 @@ Heads land_cover_layers(Builder& b, ValueId x, const ModelOptions& options) {
     features.push_back(branch(b, instruments.next(own), stages, width));
   };
   add("optical", {kBands, side, side},
-      {{64, false, 2}, {64}, {96, true}, {128}, {192, true}, {256, true}}, 1024);
+      {{64, false, 2}, {112}, {96, true}, {128}, {192, true}, {256, true}}, 1024);
   add("radar", {kPolarisations, side, side},
       {{64, false, 2}, {64, true}, {96}, {128, true}, {192}, {192, true}}, 1024);
   add("elevation", {1, side / 2, side / 2}, {{32}, {64, true}, {128}, {128, true}, {256, true}},
       512);
-  add("spectrum", {1, 1, 4 * side}, {{64, true}, {128}, {128, true}, {256, true}, {256, true}},
+  add("spectrum", {1, 1, 4 * side}, {{64, true}, {128}, {128, true}, {192, true}, {256, true}},
       512);
   // As in AlexNet: wide dense layers that begin with larger weights diverge.
   b.set_kernel_initializer(Initializer::lecun_uniform());
   const auto head = b.scope("head");
-  x = b.relu(b.dense("fc1", b.concat(features), 2048));
-  x = b.relu(b.dense("fc2", b.dropout(x, 0.5F), 1024));
+  x = b.relu(b.dense("fc1", b.concat(features), 1536));
+  x = b.relu(b.dense("fc2", b.dropout(x, 0.5F), 768));
   return {.logits = b.classifier("fc3", b.dropout(x, 0.5F), options.classes)};
 }
 
@@ -113,7 +113,8 @@ Network land_cover() {
            .channels = 1,
            .height = rows_of_scene(kSide),
            .width = kSide,
-           .classes = 8},
+           .classes = 8,
+           .source = "study L"},
           land_cover_layers};
 }
 
