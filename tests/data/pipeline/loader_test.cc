@@ -8,6 +8,7 @@
 #include <iterator>
 #include <thread>
 
+#include "syrtos/base/cpu.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
 #include "syrtos/data/sets/random_data.h"
@@ -234,6 +235,16 @@ TEST_F(LoaderTest, PreparesSoManyBatchesAheadAndNoMore) {
     data.wait_for(last);  // forever, if nothing is prepared ahead
     EXPECT_EQ(data.furthest, last);
   }
+}
+
+/// Idle ones that stand in line for a core would hold up whoever needs a batch.
+TEST_F(LoaderTest, HasNoMoreThreadsThanThereAreCores) {
+  const int cores = cpu_info().cores;
+  const ThreadScope many(8 * cores);
+  Troubled data;
+  const Loader loader(data, transform_, {.batch = 10, .training = false, .prefetch = 3});
+  // A batch for each that is prepared, for each thread, and for whoever uses one.
+  EXPECT_EQ(loader.bytes(), static_cast<int64_t>(10 * transform_.bytes()) * (3 + cores + 1));
 }
 
 TEST_F(LoaderTest, DoesNotWaitForAThreadThatGetsNoCore) {

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "syrtos/base/clock.h"
+#include "syrtos/base/cpu.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/parallel.h"
 
@@ -22,11 +23,12 @@ int64_t grain_for(const Transform& transform, int64_t batch) {
 }
 
 /// None for the few batches of a small set to measure with: there is nothing to prepare ahead, and
-/// a thread that only gets a core nobody needs can take seconds to end.
+/// a thread that only gets a core nobody needs can take seconds to end. More than there are cores would
+/// only stand in the way of each other and of who needs a batch.
 int threads_of(const Dataset& data, const LoaderOptions& options) {
   if (options.prefetch == 0) return 0;
   if (!options.training && data.size() <= options.prefetch * options.batch) return 0;
-  return options.threads > 0 ? options.threads : thread_count();
+  return options.threads > 0 ? options.threads : std::min(thread_count(), cpu_info().cores);
 }
 
 /// May be refused.
