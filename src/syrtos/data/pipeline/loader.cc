@@ -23,8 +23,8 @@ int64_t grain_for(const Transform& transform, int64_t batch) {
 }
 
 /// None for the few batches of a small set to measure with: there is nothing to prepare ahead, and
-/// a thread that only gets a core nobody needs can take seconds to end. More than there are cores would
-/// only stand in the way of each other and of who needs a batch.
+/// a thread that only gets a core nobody needs can take seconds to end. No more than there are
+/// cores: others would only stand in the way of each other and of who needs a batch.
 int threads_of(const Dataset& data, const LoaderOptions& options) {
   if (options.prefetch == 0) return 0;
   if (!options.training && data.size() <= options.prefetch * options.batch) return 0;
@@ -199,19 +199,22 @@ void Loader::do_work(const Work& work, Scratch& scratch) {
   } catch (...) {
     error = std::current_exception();
   }
-  const std::lock_guard lock(mutex_);
-  stats_.read_s += times.read_s;
-  stats_.transform_s += times.transform_s;
-  ++chunks_done_;
-  if (error) slot.error = error;
-  slot.is_done[static_cast<size_t>(work.chunk)] = 1;
-  ++slot.done;
-  if (slot.done < slot.taken) return;
-  if (slot.abandoned) {
-    free_.push_back(&slot);
-  } else {
-    work_done_.notify_all();
+  {
+    const std::lock_guard lock(mutex_);
+    stats_.read_s += times.read_s;
+    stats_.transform_s += times.transform_s;
+    ++chunks_done_;
+    if (error) slot.error = error;
+    slot.is_done[static_cast<size_t>(work.chunk)] = 1;
+    ++slot.done;
+    if (slot.done < slot.taken) return;
+    if (slot.abandoned) {
+      free_.push_back(&slot);
+      return;
+    }
   }
+  // Who wakes takes the core from this idle thread at once: it must not have the lock then.
+  work_done_.notify_all();
 }
 
 void Loader::prefetch_thread() {
