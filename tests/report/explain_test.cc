@@ -76,6 +76,17 @@ TEST(Explain, ASlowRankIsTheFirstCauseAndItsHostIsNamed) {
   EXPECT_NEAR(cause.seconds, 0.036, 1e-6);
 }
 
+TEST(Explain, ARankThatSleepsTooLongInsteadOfComputingHasNoSlowCpu) {
+  MadeRun made;
+  made.steps[2][Part::forward] *= 1.4;
+  made.wait_for_the_slowest();
+  made.write_all();
+  std::ofstream(made.path / "job.toml", std::ios::app) << "replay = \"times.json\"\n";
+  const Cause cause = first_cause(explain_made(made));
+  EXPECT_EQ(cause.kind, CauseKind::slow_rank);
+  EXPECT_THAT(cause.text, HasSubstr("computing is replayed, and its host wakes it late"));
+}
+
 TEST(Explain, ANeighbourOnTheSlowHostIsSeenInItsCurves) {
   MadeRun made;
   made.steps[1][Part::backward] *= 1.5;

@@ -39,7 +39,7 @@ int64_t parse_count(const char* option, const std::string& text, int64_t most) {
   fail_request("{}: expected {}, found {}", option, expected, value);
 }
 
-void check_output(const EstimateOptions& options) {
+void check_output_options(const EstimateOptions& options) {
   const std::vector<std::string> known = {"single", "csv", "plot"};
   if (std::find(known.begin(), known.end(), options.output) == known.end()) {
     fail_request("--output: unknown output '{}'{}", options.output,
@@ -89,7 +89,7 @@ void check_sources(const EstimateOptions& options) {
 }  // namespace
 
 api::Estimate resolve(const EstimateOptions& options, const Context& context) {
-  check_output(options);
+  check_output_options(options);
   check_sources(options);
   api::Estimate request = {.type = planner::parse_estimate_type(options.type),
                            .server = planner::parse_server_kind(options.server),

@@ -187,6 +187,7 @@ class Finder {
 
   /// What the host's curves say about why it is slow.
   std::string why_slow(const RankTime& slow) const {
+    if (run_.job.replayed) return "computing is replayed, and its host wakes it late";
     if (const std::optional<CpuUse> use = cpu_use(run_, slow.rank)) {
       std::vector<double> in_line;
       for (const RankTime& rank : ranks_) {
