@@ -38,6 +38,8 @@ const std::map<std::string, std::string>& other_values() {
       {"data.label_column", "last"},
       {"data.target_scale", "none"},
       {"data.validation", "0.25"},
+      {"data.unlabelled", "more"},
+      {"data.synthetic", "40"},
       {"data.augment", "crop:2,flip"},
       {"data.remainder", "drop"},
       {"data.shard", "unequal:3,1"},
@@ -45,6 +47,10 @@ const std::map<std::string, std::string>& other_values() {
       {"data.cache", "memory"},
       {"evaluate.every", "2"},
       {"evaluate.views", "flip+shift"},
+      {"teacher.name", "/nowhere/teacher"},
+      {"teacher.temperature", "2.5"},
+      {"teacher.share", "0.6"},
+      {"teacher.answers", "steps"},
       {"optimizer.name", "adamw"},
       {"optimizer.lr", "0.003"},
       {"optimizer.momentum", "0.8"},
@@ -55,6 +61,7 @@ const std::map<std::string, std::string>& other_values() {
       {"optimizer.weight_decay", "0.02"},
       {"optimizer.lookahead", "6"},
       {"schedule.name", "triangular"},
+      {"schedule.cycles", "2"},
       {"schedule.warmup", "2"},
       {"schedule.every", "5"},
       {"schedule.factor", "0.2"},
@@ -104,8 +111,10 @@ class Recorded : public TemporaryDirectory {
     }
     return request;
   }
-  /// Servers, which others of these values need, exclude it.
-  static bool excluded(const JobField& field) { return field.key == "distribute.split"; }
+  /// Servers and steps, which others of these values are or need, exclude them.
+  static bool excluded(const JobField& field) {
+    return field.key == "distribute.split" || field.key == "schedule.cycles";
+  }
 };
 
 TEST_F(Recorded, EveryFieldHasAnotherValueHere) {
@@ -144,6 +153,7 @@ TEST_F(Recorded, WhatWasLeftOpenIsDecidedOnce) {
   for (const JobField& field : job_fields()) {
     const bool decided = !field_text(recorded, field).empty();
     const bool none = field.key == "run" || field.key == "distribute.replay" ||
+                      field.key == "teacher.name" || field.key == "data.unlabelled" ||
                       field.key == "data.label_column";  // random data has no columns
     EXPECT_TRUE(decided || none) << field.key;
   }

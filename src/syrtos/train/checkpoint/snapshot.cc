@@ -150,9 +150,16 @@ Position load_snapshot(CheckpointReader& checkpoint, RunTensors& own) {
   position.score_sum = field(checkpoint, "score_sum", position.score_sum);
   position.samples = field(checkpoint, "samples", position.samples);
   position.waited = field(checkpoint, "waited", position.waited);
-  position.rate = field(checkpoint, "rate", position.rate);
+  // Checkpoints of before do not have it.
+  if (checkpoint.meta().contains("rate")) {
+    position.rate = field(checkpoint, "rate", position.rate);
+  }
   if (!checkpoint.meta().value("best", json(nullptr)).is_null()) {
     position.best = field(checkpoint, "best", 0.0);
+  }
+  if (!(position.rate >= 0 && std::isfinite(position.rate))) {
+    fail_request("{}: expected a learning rate, found {}", checkpoint.file().string(),
+                 position.rate);
   }
   if (position.step < 0 || position.updates < 0 || position.epoch < 0 || position.used < 0) {
     fail_request("{}: expected a position in the run, found step {} of epoch {}",
