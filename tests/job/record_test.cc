@@ -1,6 +1,8 @@
 // A run's job.toml holds everything: reading it back gives the same job.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 
 #include "syrtos/job/file.h"
@@ -111,9 +113,12 @@ class Recorded : public TemporaryDirectory {
     }
     return request;
   }
-  /// Servers and steps, which others of these values are or need, exclude them.
+  /// Servers, steps and labels that are smoothed, which others of these values are or need, exclude
+  /// them.
   static bool excluded(const JobField& field) {
-    return field.key == "distribute.split" || field.key == "schedule.cycles";
+    constexpr std::array kExcluded = {"distribute.split", "schedule.cycles", "data.unlabelled",
+                                      "data.synthetic"};
+    return std::find(kExcluded.begin(), kExcluded.end(), field.key) != kExcluded.end();
   }
 };
 
