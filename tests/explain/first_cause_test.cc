@@ -19,9 +19,9 @@ using report::Cause;
 using report::CauseKind;
 using testing::HasSubstr;
 
-/// Of those that a run's steps make: how long such short runs take to start, to evaluate and to save,
-/// and whether they get a CPU all the time, is a matter of what else runs here. So what threads waited
-/// for CPUs is forgotten: where they waited, no kernel is blamed.
+/// Of those that a run's steps make: how long such short runs take to start, to evaluate and to
+/// save, and whether they get a CPU all the time, is a matter of what else runs here. So what
+/// threads waited for CPUs is forgotten: where they waited, no kernel is blamed.
 Cause first_cause(const JobRequest& job) {
   report::Run run = report::read_run(job.run);
   for (run::RankTraffic& rank : run.exchange->ranks) rank.ready_s = 0;

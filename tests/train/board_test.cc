@@ -19,10 +19,12 @@ using testing::ElementsAreArray;
 using testing::Pair;
 
 const std::vector<std::string> kEpochTags = {
-    "loss/train",      "accuracy/train",   "speed/samples per second", "seconds/load",
-    "seconds/forward", "seconds/backward", "seconds/update",          "seconds/network",
-    "seconds/wait",    "seconds/bubble",   "seconds/evaluate",        "seconds/checkpoint",
-    "seconds/other",   "loss/test",        "accuracy/test",           "accuracy/test top 5"};
+    "loss/train",         "accuracy/train",   "speed/samples per second",
+    "seconds/load",       "seconds/forward",  "seconds/backward",
+    "seconds/update",     "seconds/network",  "seconds/wait",
+    "seconds/bubble",     "seconds/evaluate", "seconds/checkpoint",
+    "seconds/other",      "loss/test",        "accuracy/test",
+    "accuracy/test top 5"};
 const std::vector<std::string> kParts = {"load", "forward", "backward", "update",     "network",
                                          "wait", "bubble",  "evaluate", "checkpoint", "other"};
 

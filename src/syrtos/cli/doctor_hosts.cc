@@ -136,9 +136,9 @@ int examine_hosts(const DoctorHostsRequest& request, const Context& context) {
     for (const std::string& finding : findings) fmt::print("wrong    {}\n", finding);
     if (findings.empty()) {
       fmt::print("ok       {}\n",
-                 hosts.size() == 1
-                     ? "the host can be used"
-                     : fmt::format("all {} hosts can be used, and each reaches each", hosts.size()));
+                 hosts.size() == 1 ? "the host can be used"
+                                   : fmt::format("all {} hosts can be used, and each reaches each",
+                                                 hosts.size()));
     }
     fmt::print("{} in {}\n", counted(static_cast<int64_t>(hosts.size()), "host"),
                format_duration(seconds_since(begun)));

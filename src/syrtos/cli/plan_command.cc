@@ -131,9 +131,10 @@ void add_plan(Command app, Run& run) {
   command.add_option("--exchange", plan.exchanges, "only these, comma-separated");
   command.add_option("--sync", plan.syncs, "only these, such as split,join");
   command.add_option("--wire", plan.wires, "only these, such as f32");
-  command.add_option("--split", plan.splits,
-                     "only these: none, columns, layers:N, auto (parts, cut where it is best); or a cut "
-                     "as it is: branches, or the layers that begin the parts");
+  command.add_option(
+      "--split", plan.splits,
+      "only these: none, columns, layers:N, auto (parts, cut where it is best); or a cut "
+      "as it is: branches, or the layers that begin the parts");
   command.add_option("--pipeline", plan.pipelines, "only these, such as 1f1b,interleaved:2");
   command.add_option("--bucket-mb", plan.bucket_mb, "size of buckets (default: chosen)");
   command

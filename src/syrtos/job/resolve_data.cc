@@ -80,8 +80,8 @@ Shape image_of(const ImageSize& size, const data::DatasetInfo& info, const Job& 
   return image;
 }
 
-/// What a network for samples of this size needs at least: its weights with their gradients, and the
-/// largest of all values of one sample. All that it needs is known when it is built.
+/// What a network for samples of this size needs at least: its weights with their gradients, and
+/// the largest of all values of one sample. All that it needs is known when it is built.
 int64_t least_bytes(const Job& job) {
   nn::ModelOptions options = job.network.default_options();
   options.batch = 1;
@@ -296,14 +296,12 @@ void check_batches(const Job& job) {
   const std::string_view within = job.exchanges_within_pass();
   if (!within.empty() && job.remainder == data::Remainder::short_batch && left > 0 &&
       left < job.replicas()) {
-    fail_request(
-        "{}: the last step of an epoch has {} for {} workers: use --remainder drop or pad",
-        within, counted(left, "sample"), job.replicas());
+    fail_request("{}: the last step of an epoch has {} for {} workers: use --remainder drop or pad",
+                 within, counted(left, "sample"), job.replicas());
   }
   if (job.batch > samples) {
-    fail_request(
-        "--batch: the training data has {}, found a batch of {}: use a smaller one",
-        counted(samples, "sample"), job.batch);
+    fail_request("--batch: the training data has {}, found a batch of {}: use a smaller one",
+                 counted(samples, "sample"), job.batch);
   }
 }
 

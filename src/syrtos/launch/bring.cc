@@ -5,8 +5,8 @@
 
 #include <sstream>
 
-#include "syrtos/base/clock.h"
 #include "syrtos/base/checksum.h"
+#include "syrtos/base/clock.h"
 #include "syrtos/base/error.h"
 #include "syrtos/base/format.h"
 #include "syrtos/base/log.h"
@@ -171,7 +171,8 @@ std::vector<std::string> bring_package(std::vector<Host>& hosts, const RemoteShe
                                        const std::function<bool()>& should_stop,
                                        const std::function<void(const std::string&)>& note,
                                        bool all_or_none) {
-  const Package package{file, std::filesystem::file_size(file), file_checksum(Checksum::Kind::sha256, file)};
+  const Package package{file, std::filesystem::file_size(file),
+                        file_checksum(Checksum::Kind::sha256, file)};
   std::vector<Asked> questions;
   for (const Host& host : hosts) {
     log_info("asking host {} ({}) whether it has the package {}", host.name, host.address,

@@ -67,7 +67,8 @@ std::string judge(Host& host, const RemoteShell& shell, const std::string& progr
 std::string program_identity() { return short_form(find_identity(identity_line(1))); }
 
 std::string identity_line(int cores) {
-  return fmt::format("{} {} {} {}", kIdentity, SYRTOS_VERSION, file_checksum(Checksum::Kind::sha256, program_file()), cores);
+  return fmt::format("{} {} {} {}", kIdentity, SYRTOS_VERSION,
+                     file_checksum(Checksum::Kind::sha256, program_file()), cores);
 }
 
 void prepare_hosts(std::vector<Host>& hosts, const RemoteShell& shell, const HostProgram& program,

@@ -257,7 +257,7 @@ class Builder {
   std::string prefix_;   ///< "layer1.0."
   std::string layer_;    ///< "layer1.0.conv1"
   std::string called_;   ///< see call_layers()
-  std::string lender_;    ///< see use_weights_of()
+  std::string lender_;   ///< see use_weights_of()
   int64_t members_ = 1;  ///< see stand_side_by_side()
   std::set<ValueId> apart_;
   uint32_t dropouts_ = 0;

@@ -133,10 +133,10 @@ Task parse_loss(std::string_view text) {
         task.delta > 0 && task.delta <= 1e6F) {
       return task;
     }
-    fail_request("--loss: expected {}, found '{}'",
-                 task.loss == Loss::huber ? "huber:DELTA with a number above 0 and at most 1000000"
-                                          : name,
-                 text);
+    fail_request(
+        "--loss: expected {}, found '{}'",
+        task.loss == Loss::huber ? "huber:DELTA with a number above 0 and at most 1000000" : name,
+        text);
   }
   std::vector<std::string> known = {"auto"};
   std::string list = "auto";

@@ -18,7 +18,7 @@ using trace::Part;
 namespace {
 
 constexpr double kMostEffort = 2e6;  // messages: about two seconds in all
-constexpr double kSlowShare = 0.6;    // of the fastest link: below, it is no chance
+constexpr double kSlowShare = 0.6;   // of the fastest link: below, it is no chance
 
 }  // namespace
 

@@ -14,8 +14,8 @@ struct WaitingParts {
   double seconds = 0;  ///< of a step, that the workers wait on average
   std::string text = {};
   std::vector<double> computing = {};  ///< of each part in a step, seconds
-  int64_t more_micro_batches = 0;  ///< that would make it shorter; 0: none
-  double more_gain = 0;            ///< by what share of the whole time
+  int64_t more_micro_batches = 0;      ///< that would make it shorter; 0: none
+  double more_gain = 0;                ///< by what share of the whole time
 };
 WaitingParts waiting_parts(const Explanation& explanation, const Run& run);
 

@@ -90,10 +90,9 @@ std::string gain_text(const Plan& plan) {
   if (tried == plan.most_workers) {
     return fmt::format("Up to {}, all that were tried, each more makes it faster.\n", workers);
   }
-  return fmt::format(
-      "The gain ends at {}: no way with more{} was {}.\n", workers,
-      plan.goal == planner::Goal::result ? " and the same result" : "",
-      plan.too_large > 0 ? "simulated" : "promising enough to be simulated");
+  return fmt::format("The gain ends at {}: no way with more{} was {}.\n", workers,
+                     plan.goal == planner::Goal::result ? " and the same result" : "",
+                     plan.too_large > 0 ? "simulated" : "promising enough to be simulated");
 }
 
 /// What hosts that one training leaves idle could do.

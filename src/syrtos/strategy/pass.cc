@@ -51,8 +51,7 @@ Task<> run_stage(World& world, Replica& replica, Meter& meter, size_t stage) {
   Meter::Doing computes(meter, Part::backward);
   const std::vector<Stage>& stages = replica.stages();
   const bool several = stages.back().micro > 0;
-  const std::optional<int> micro =
-      several ? std::optional<int>(stages[stage].micro) : std::nullopt;
+  const std::optional<int> micro = several ? std::optional<int>(stages[stage].micro) : std::nullopt;
   co_await world.compute(stages[stage].seconds, [&replica, stage] { replica.run(stage); });
   computes.divide(replica.forward_share(stage), micro);
 }

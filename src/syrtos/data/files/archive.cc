@@ -24,7 +24,8 @@ constexpr size_t kArchiveChunk = size_t{1} << 18;
 /// gzip's checksum.
 class Stream {
  public:
-  explicit Stream(const fs::path& file) : handle_(gzopen(file.c_str(), "rb")), buffer_(kArchiveChunk) {
+  explicit Stream(const fs::path& file)
+      : handle_(gzopen(file.c_str(), "rb")), buffer_(kArchiveChunk) {
     if (handle_ == nullptr) fail_request("cannot read {}: {}", file.string(), std::strerror(errno));
     gzbuffer(handle_.get(), 1U << 18);
   }
@@ -56,7 +57,8 @@ class Stream {
 
 class ArchiveReader {
  public:
-  explicit ArchiveReader(const fs::path& file) : file_(file.string()), archive_(archive_read_new()) {
+  explicit ArchiveReader(const fs::path& file)
+      : file_(file.string()), archive_(archive_read_new()) {
     SYRTOS_CHECK(archive_ != nullptr);
     std::array<char, 2> magic = {};
     std::ifstream(file, std::ios::binary).read(magic.data(), magic.size());
@@ -102,7 +104,8 @@ class ArchiveReader {
     while (true) {
       const size_t before = bytes.size();
       bytes.resize(before + kArchiveChunk);
-      const la_ssize_t got = archive_read_data(archive_.get(), bytes.data() + before, kArchiveChunk);
+      const la_ssize_t got =
+          archive_read_data(archive_.get(), bytes.data() + before, kArchiveChunk);
       if (got < 0) fail();
       bytes.resize(before + static_cast<size_t>(got));
       if (bytes.size() > most_bytes) {

@@ -29,11 +29,11 @@ struct PictureFormat {
   PictureReader decode;
 };
 constexpr std::array kPictureFormats = {PictureFormat{"\xff\xd8\xff", look_at_jpeg, decode_jpeg},
-                                 PictureFormat{"\x89PNG\r\n\x1a\n", look_at_png, decode_png},
-                                 PictureFormat{"RIFF", look_at_webp, decode_webp},
-                                 PictureFormat{"BM", look_at_bmp, decode_bmp},
-                                 PictureFormat{"P5", look_at_pnm, decode_pnm},
-                                 PictureFormat{"P6", look_at_pnm, decode_pnm}};
+                                        PictureFormat{"\x89PNG\r\n\x1a\n", look_at_png, decode_png},
+                                        PictureFormat{"RIFF", look_at_webp, decode_webp},
+                                        PictureFormat{"BM", look_at_bmp, decode_bmp},
+                                        PictureFormat{"P5", look_at_pnm, decode_pnm},
+                                        PictureFormat{"P6", look_at_pnm, decode_pnm}};
 constexpr std::array<std::string_view, 8> kExtensions = {".jpg", ".jpeg", ".png", ".webp",
                                                          ".bmp", ".pgm",  ".ppm", ".pnm"};
 
