@@ -136,7 +136,7 @@ TEST_F(Columns, WhatTheyCannotBeIsRefused) {
                 job.samples = 65;
                 job.batch = 16;
               }),
-              HasSubstr("--split columns: the last step of an epoch has 1 samples for 2 workers"));
+              HasSubstr("--split columns: the last step of an epoch has 1 sample for 2 workers"));
   EXPECT_THAT(error_of([](JobRequest& job) { job.accumulate = 2; }),
               HasSubstr("--split columns with --accumulate"));
 }

@@ -181,7 +181,7 @@ TEST_F(Distributed, SynchronisedBatchNormNeedsSamplesForAllWhereARunGoesOn) {
     ADD_FAILURE() << "it trained";
   } catch (const RequestError& error) {
     EXPECT_THAT(error.what(), HasSubstr("--batch-norm synchronised"));
-    EXPECT_THAT(error.what(), HasSubstr("1 samples for 3 workers"));
+    EXPECT_THAT(error.what(), HasSubstr("1 sample for 3 workers"));
   }
 }
 

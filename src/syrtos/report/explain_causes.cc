@@ -480,7 +480,6 @@ class Finder {
   std::optional<SlowLink> measured_link_;
   double slow_rank_s_ = 0, slow_link_s_ = 0, server_s_ = 0, small_batch_s_ = 0;
 };
-
 }  // namespace
 
 double unexplained_wait(const Explanation& explanation) {
